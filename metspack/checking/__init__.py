@@ -67,8 +67,8 @@ _CODES = (
 def explained(code: str, standard: str = "") -> Explanation:
     """Return the meaning and the remedy of a finding code or of a requirement of E-ARK.
 
-    ``standard`` is the version whose requirement it is, as findings name it; "" for the one assumed.
-    Raises ``ConfigError`` if it is unknown.
+    ``standard`` is a version of a standard as findings name it, or "" for the assumed one. Raises
+    ``ConfigError`` for an unknown code.
     """
     from metspack.checking.codes import Code  # noqa: PLC0415 -- not for whom a module below this one will do
 

@@ -29,6 +29,7 @@ CREATE TABLE mets (
     jump INTEGER, agreed INTEGER, agreed_bytes INTEGER, algorithm TEXT
 );
 CREATE INDEX mets_bare ON mets (bare) WHERE bare IS NOT NULL;
+CREATE INDEX mets_bad ON mets (folder) WHERE ok = 0;
 CREATE TABLE mark (mark TEXT, path BLOB, other BLOB, note TEXT, PRIMARY KEY (mark, path)) WITHOUT ROWID;
 CREATE INDEX mark_other ON mark (mark, other, path) WHERE other IS NOT NULL;
 CREATE INDEX mets_parent ON mets (parent, key);
@@ -41,6 +42,9 @@ CREATE TABLE entry (
     named INTEGER, filed INTEGER, mdtype TEXT, mimetype TEXT, differs TEXT
 );
 CREATE INDEX entry_archive ON entry (mets, path) WHERE filed IS NOT NULL;
+CREATE INDEX entry_id ON entry (mets, xml_id);
+CREATE INDEX entry_path ON entry (path, size);
+CREATE INDEX entry_group ON entry (groupid) WHERE groupid IS NOT NULL;
 CREATE INDEX entry_filed ON entry (mets, filed) WHERE filed IS NOT NULL;
 CREATE INDEX entry_metadata ON entry (path) WHERE element = 'mdRef';
 CREATE INDEX entry_differs ON entry (differs) WHERE differs IS NOT NULL;
@@ -52,6 +56,11 @@ CREATE TABLE mptr (
 );
 CREATE INDEX mptr_part ON mptr (part) WHERE part IS NOT NULL;
 CREATE INDEX mptr_lob ON mptr (lob) WHERE lob IS NOT NULL;
+CREATE INDEX mptr_href ON mptr (mets, href);
+CREATE INDEX mptr_whole ON mptr (mets, href) WHERE part IS NULL;
+CREATE INDEX mptr_map ON mptr (mets, href, map) WHERE part IS NULL;
+CREATE INDEX mptr_down ON mptr (mets) WHERE NOT up;
+CREATE INDEX mptr_div ON mptr (mets, div, named_by);
 CREATE TABLE edge (
     id INTEGER PRIMARY KEY, parent INTEGER, child INTEGER, mptr INTEGER, href TEXT, line INTEGER, state TEXT,
     code TEXT, map INTEGER, div INTEGER
@@ -66,6 +75,8 @@ CREATE TABLE statement (
     algorithm TEXT, digest TEXT, boundary INTEGER
 );
 CREATE INDEX statement_archive ON statement (path) WHERE source = 'archive';
+CREATE INDEX statement_path ON statement (path) WHERE source = 'PREMIS';
+CREATE INDEX statement_id ON statement (mets, xml_id) WHERE source = 'PREMIS';
 CREATE INDEX statement_only ON statement (path) WHERE source = 'PREMIS only';
 CREATE INDEX statement_read ON statement (path) WHERE source = 'read';
 CREATE INDEX statement_lost ON statement (path) WHERE source = 'cell';
@@ -79,9 +90,11 @@ CREATE TABLE technical (
 CREATE TABLE fptr (mets INTEGER, fileid TEXT, line INTEGER, div INTEGER);
 CREATE INDEX fptr_div ON fptr (mets, div) WHERE div IS NOT NULL;
 CREATE INDEX fptr_beside ON fptr (mets, fileid, div) WHERE div IS NOT NULL;
+CREATE INDEX fptr_id ON fptr (mets, fileid) WHERE div IS NULL;
 CREATE TABLE ident (
     id INTEGER PRIMARY KEY, mets INTEGER, xml_id TEXT, element TEXT, line INTEGER
 );
+CREATE INDEX ident_id ON ident (mets, xml_id);
 CREATE TABLE disk (path BLOB, kind TEXT, size INTEGER, PRIMARY KEY (path, kind)) WITHOUT ROWID;
 CREATE INDEX disk_folder ON disk (path) WHERE kind = 'd';
 CREATE TABLE piece (
@@ -93,6 +106,7 @@ CREATE TABLE manifest (
 );
 CREATE INDEX manifest_path ON manifest (path);
 CREATE TABLE listed (manifest INTEGER, path BLOB, digest TEXT, line INTEGER);
+CREATE INDEX listed_path ON listed (path, manifest);
 CREATE TABLE section (
     id INTEGER PRIMARY KEY, mets INTEGER, outer INTEGER, name TEXT, is_child INTEGER, is_whole INTEGER,
     is_other INTEGER, UNIQUE (mets, outer, name)
@@ -102,6 +116,7 @@ CREATE TABLE cell (
     id INTEGER PRIMARY KEY, archive BLOB, place TEXT, inside INTEGER, path BLOB, size INTEGER,
     length INTEGER, algorithm TEXT, digest TEXT
 );
+CREATE INDEX cell_path ON cell (path);
 CREATE TABLE holding (
     archive BLOB, version TEXT, dbname TEXT, owner TEXT, timespan TEXT, archived TEXT, schemas INTEGER,
     tables INTEGER, rows INTEGER, lobs INTEGER, lost INTEGER, inline INTEGER, agreed_bytes INTEGER
@@ -130,24 +145,19 @@ SELECT path, rank, number, min(line), place, algorithm, digest, length FROM ({})
 GROUP BY rank, number, algorithm, digest, length ORDER BY rank, 4, number, algorithm, digest, length
 """
 
-LISTED_PATH = "CREATE INDEX IF NOT EXISTS listed_path ON listed (path, manifest)"
-"""Makes the lines of manifests searchable by path before the other indexes are built."""
-PATHS_INDEX = "CREATE INDEX IF NOT EXISTS entry_path ON entry (path, size)"
-"""Makes the entries of METS searchable by path before the other indexes are built."""
-
 
 @unique
 class Mark(StrEnum):
-    """A mark of a path; some marks have another path as well."""
+    """A mark of a path; some marks have another path too."""
 
     DOCUMENT = "document"
     """A file on disk that is called as METS documents are."""
     EMPTY = "empty"
     """An empty folder, until METS and manifests are read."""
     FOLDED = "folded"
-    """A file or folder whose name is not its own folded form, which is the other path."""
+    """A file or folder whose name is not its folded form, which is the other path."""
     FOLDED_ENTRY = "folded entry"
-    """The same of an entry of the archive under check."""
+    """An entry of the archive under check whose name is not its folded form, the other path."""
     PACK = "pack"
     """A zip or tar file with an IP, which is mounted in the other path, a folder."""
     LOST_METS = "lost METS"
@@ -165,17 +175,17 @@ class Mark(StrEnum):
     SHARED = "shared"
     """A place in a representation, with the path of the file there, in any IP."""
     LOST_SHARED = "lost shared"
-    """The same of a missing file."""
+    """A missing file's place in a representation, with the path of the file."""
     DISORDERED = "disordered"
     """The ID of a split LOB whose parts have no certain order."""
     SAMPLED = "sampled"
     """A file of the sample."""
     DONE = "done"
-    """A file that is not to be read any more."""
+    """A file that needs no further reading."""
     REMEMBERED = "remembered"
     """A file that the ledger has as verified, unchanged since; the note is the time."""
     TAKEN = "taken"
-    """One of these whose statements are all verified, so that it is not read."""
+    """A remembered file whose statements are all verified; it is left unread."""
 
 
 PUT_MARK = "INSERT OR IGNORE INTO mark VALUES (?, ?, ?, ?)"
@@ -206,25 +216,8 @@ OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
 """The condition for manifests of a bag."""
 BAG, PAYLOAD = b"bagit.txt", b"data/"
 """The file that makes a folder a bag, and the payload's folder in it (RFC 8493, 2.1)."""
-# An index shows in one go that no path occurs twice; only where one does is each row looked at.
+# An index shows at once whether a path occurs twice; only then each row is examined.
 _ANY_PATH_TWICE = "SELECT (SELECT count(path) FROM entry) > (SELECT count(DISTINCT path) FROM entry)"
-_INDEXES_OF_METS = (
-    "CREATE INDEX entry_id ON entry (mets, xml_id)",
-    "CREATE INDEX mptr_href ON mptr (mets, href)",
-    "CREATE INDEX mptr_whole ON mptr (mets, href) WHERE part IS NULL",
-    "CREATE INDEX mptr_map ON mptr (mets, href, map) WHERE part IS NULL",
-    "CREATE INDEX mptr_down ON mptr (mets) WHERE NOT up",
-    "CREATE INDEX mptr_div ON mptr (mets, div, named_by)",
-)
-_INDEXES = (
-    "CREATE INDEX IF NOT EXISTS mets_bad ON mets (folder) WHERE ok = 0",
-    PATHS_INDEX,
-    LISTED_PATH,
-    "CREATE INDEX IF NOT EXISTS entry_group ON entry (groupid) WHERE groupid IS NOT NULL",
-    "CREATE INDEX IF NOT EXISTS fptr_id ON fptr (mets, fileid) WHERE div IS NULL",
-    "CREATE INDEX IF NOT EXISTS ident_id ON ident (mets, xml_id)",
-)
-
 _PUT_METS = """INSERT INTO mets
     (path, folder, segment, parent, called, done, key, found, named_by, package, depth, jump)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -240,7 +233,7 @@ IN_OUTERMOST = f"""EXISTS (SELECT 1 FROM mark o WHERE o.mark = '{Mark.OUTERMOST}
     AND o.path = ({_LAST_OUTERMOST}) AND substr({{0}}, 1, length(o.path)) = o.path)"""  # noqa: S608 -- constants
 """Holds for a path in one of the kept folders: only the last one before it can hold it."""
 DEEPEST = 256
-"""The number of last names of a lost path that are looked for elsewhere, one look each."""
+"""The most last names of a lost path that are searched elsewhere, each once."""
 _BATCH = 2_000
 _NEAR = 500
 Row = tuple[Any, ...]
@@ -251,7 +244,7 @@ _UNUSUAL = re.compile(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9]
 
 
 def outermost(folders: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield those of some sorted folders that are in no other one."""
+    """Yield the folders, of some sorted ones, that are outside all others."""
     last: bytes | None = None
     for folder in folders:
         if last is None or not folder.startswith(last):
@@ -264,7 +257,6 @@ class Catalogue(tempdb.Scratch):
     def __init__(self) -> None:
         # One transaction, never ended: the database is discarded without a commit.
         super().__init__("BEGIN", cache=_CACHE, schema=_SCHEMA)
-        self._are_entries_indexed = False
         self._reserved = Counter[str]()
         self.structmap = lru_cache(1_000)(self._structmap_number)
         self.routes: list[ArchiveRoutes] = []
@@ -274,7 +266,7 @@ class Catalogue(tempdb.Scratch):
         self.above: dict[str, str] = {}
         """The paths of parents that were found outside this package, by their bare OBJIDs."""
         self.swapped: dict[bytes, bytes] = {}
-        """The folders of swapped children, each with the one it is in; all end with a slash."""
+        """The folders of swapped children, each with the folder that holds it; all end with a slash."""
 
     def number(self, sql: str, *values: object) -> int:
         """Return the one number that a query gives, or 0 without a row."""
@@ -396,26 +388,9 @@ class Catalogue(tempdb.Scratch):
         return bool(self.number(_ANY_PATH_TWICE))
 
     def keep_outermost(self, folders: Iterable[bytes]) -> None:
-        """Keep those of the sorted folders that are in no other one, in place of any kept before."""
+        """Mark the outermost of some sorted folders, in place of the ones marked before."""
         self.unmark(Mark.OUTERMOST)
         self.mark_all(Mark.OUTERMOST, outermost(folders))
-
-    def index_entries(self) -> None:
-        """Build the indexes of files by ID, and of mptr, after the first METS, often the largest."""
-        if not self._are_entries_indexed:
-            for statement in _INDEXES_OF_METS:
-                self._database.execute(statement)
-            self._are_entries_indexed = True
-
-    def index(self) -> None:
-        """Build the indexes by path; cheaper once everything is in than row by row."""
-        self.index_entries()
-        for statement in _INDEXES:
-            self._database.execute(statement)
-
-    def index_cells(self) -> None:
-        """Build the index of cells by path, once those of an archive are all in."""
-        self._database.execute("CREATE INDEX IF NOT EXISTS cell_path ON cell (path)")
 
 
 class Batch:

@@ -19,7 +19,7 @@ from metspack.checking.ledger import Remembering
 from metspack.checking.links.graph import Graph
 from metspack.checking.links.objids import ObjidIndex
 from metspack.checking.looks import hold_segments
-from metspack.checking.options import DeliveredName, Level, Looking, Sampled
+from metspack.checking.options import Level, Looking, Sampled
 from metspack.checking.packages import NO_PACKAGE
 from metspack.checking.results import Checked, CheckSummary, Observer, PackageResult
 from metspack.checking.run import PackageCheck, Shared
@@ -44,7 +44,7 @@ class Checking(Iterator[Finding]):
     """A check under way: an iterator of findings, whose ``summary`` counts the work so far.
 
     ``graphs`` are the links of each checked package, in that order, if it ``keeps_links``: they grow with the
-    METS documents. Each package is shown to the ``observer``. Raises ``SourceError`` when
+    METS documents. The ``observer`` is called with each package. Raises ``SourceError`` when
     a path has no package, ``TargetError`` when the temporary directory has no room; a fault of
     a package is only ever a finding. With several packages, each finding's path begins with the package's.
     The files read are noted in the ``ledger``, if any; ``credit`` is called with the work of each worker of a
@@ -147,7 +147,7 @@ class Checking(Iterator[Finding]):
             self._sampled += more
 
     def _together(self) -> Iterator[Finding]:
-        """Yield all findings, at last those with a shared cause, one per cause, and counted ones."""
+        """Yield all findings; last one for each shared cause, and the counted ones."""
         most = self._looking.budgets.findings
         further, causes = FurtherFindings(most), CommonCauses(most)
         interrupted: Interrupted | None = None
@@ -238,13 +238,13 @@ class Checking(Iterator[Finding]):
         if self._looking.expected is None:
             return
         given = [
-            DeliveredName(path=self._path(each), objid=self._found[each.shown].objid, folder=each.folder)
+            (self._path(each), self._found[each.shown].objid, each.folder)
             for each in found
             if not (each.source or each.other)
         ]
         owners = {self._path(each): each.shown for each in found}
-        for package, finding in self._looking.expected.compared(given, {*index.checked_names()}):
-            self._owner = "" if package is None else owners[package.path]
+        for path, finding in self._looking.expected.compared(given, {*index.checked_names()}):
+            self._owner = owners.get(path, "")
             yield finding
 
     def _path(self, each: DeliveredPackage) -> str:
@@ -254,7 +254,7 @@ class Checking(Iterator[Finding]):
         return each.shown if each.mets is None else f"{each.shown}/{each.mets}"
 
     def _as_given(self, finding: Finding, each: DeliveredPackage, places: CheckedTree) -> Finding:
-        """Return a finding with the package's path before its own, where there are several packages."""
+        """Return a finding, of several packages with the package's path before its path."""
         self._owner = self._scope = each.shown
         if finding.path in self._around.apart:
             path = owner = os.path.normpath(f"{each.shown}/{finding.path}")
@@ -290,7 +290,7 @@ class Checking(Iterator[Finding]):
             Catalogue() as catalogue,
             closing(Agreement(each.path.absolute(), looking, catalogue, self._executor)) as agreement,
         ):
-            # Only a package that is one folder, all of it, with a METS has segments to be held.
+            # Only a package that is a single folder with a METS has held segments.
             if each.mets is not None and not (each.is_packed or each.members or each.top):
                 hold_segments(agreement, each.path, looking, self._count_bytes)
             places = CheckedTree(each.tree(self._open_packs), agreement, looking.budgets.holes)
@@ -345,7 +345,7 @@ def check(
     """Return the findings about one package or several, yielded as they are found.
 
     ``path`` is a package's folder, its METS file, or a zip or tar file of it. Children that are missing at
-    the place in their parent are looked for by OBJID in ``roots`` and in the packages, in folders and in zip
+    the place in their parent are searched by OBJID in ``roots`` and in the packages, in folders and in zip
     and tar files. ``progress`` gets the number of bytes just hashed; ``jobs`` and further options are as in
     ``Looking``. Nothing is written but a temporary database. Each package
     that was checked is shown to the ``observer``; the result has its links if it ``keeps_links``. Raises

@@ -14,7 +14,6 @@ from functools import lru_cache
 
 from metspack.checking.catalogue import (
     IS_GONE,
-    LISTED_PATH,
     Catalogue,
     Mark,
     folder_of,
@@ -49,7 +48,7 @@ Folder = Callable[[bytes], bytes | None]
 
 @dataclass(slots=True)
 class _Held:
-    """A finding that stands for others, with their number and some of those ``others``."""
+    """A finding that stands for others, with their number and some of them."""
 
     first: Finding
     count: int = 1
@@ -62,13 +61,13 @@ def _place(finding: Finding) -> FindingPlace:
 
 
 class FindingGroups:
-    """Groups findings on files: of those with one cause the first is kept, with their number."""
+    """Groups findings on files by their cause: the first is kept, with their number."""
 
     def __init__(self) -> None:
         self._held: dict[tuple[str, bytes | None, Hashable], _Held] = {}
 
     def take(self, folder: bytes | None, finding: Finding, kind: Hashable = None) -> Iterator[Finding]:
-        """Take a finding on a file below a folder that is at fault; yield the findings now due.
+        """Take a finding on a file below a faulty folder; yield the findings that are due.
 
         Findings of one code are reported together when they share the folder and ``kind``. Without a folder
         the finding is due at once.
@@ -91,7 +90,7 @@ class FindingGroups:
         return True
 
     def release(self) -> Iterator[Finding]:
-        """Yield each folder's first finding that was held, with the number of those like it."""
+        """Yield each folder's first finding, with the number of the others."""
         for (_, folder, _), each in self._held.items():
             at, more = shown(folder or b""), f"{each.count - 1:,}"
             words = f"likewise {more} more below {at!r}"
@@ -100,7 +99,6 @@ class FindingGroups:
 
 
 def _extended(finding: Finding, more: str, /, **facts: str) -> Finding:
-    """Return a finding with a longer message and further facts."""
     together = tuple(sorted((*finding.facts, *facts.items())))
     return replace(finding, message=f"{finding.message}; {more}", facts=together)
 
@@ -117,7 +115,7 @@ class SharedFaults:
         self._held: dict[str, dict[Hashable, _Held]] = {}
 
     def take(self, kind: str, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Take all findings on one document; yield those that not every document has."""
+        """Take all findings on one document; yield the ones that some documents lack."""
         keyed = {self._key(each): each for each in findings}
         if kind not in self._held:
             self._held[kind] = {key: _Held(each) for key, each in keyed.items()}
@@ -180,7 +178,7 @@ def each_counted(
 class FurtherFindings:
     """Counts the findings of a code beyond ``most``: one stands for them, with the first places.
 
-    Those of several packages, and those for several requirements, are counted apart.
+    Each package, and each requirement, has separate counts.
     """
 
     def __init__(self, most: int) -> None:
@@ -202,7 +200,7 @@ class FurtherFindings:
         return True
 
     def release(self) -> Iterator[tuple[Finding, tuple[str, ...]]]:
-        """Yield the finding that stands for those of each kind, and the packages it is about."""
+        """Yield the finding that stands for each kind, and the packages it is about."""
         for (code, requirement, *owners), held in self._held.items():
             yield self._together(held, requirement or code), tuple(owners)
         self._held.clear()
@@ -242,8 +240,8 @@ _WITH_CAUSE = _DIFFERING | _PARENTS
 def cause(finding: Finding, package: str) -> str:
     """Return the cause of a finding that others may share, or "" for a finding without one.
 
-    Links of one ``package`` have one cause if all were changed by one edit; those of several packages, if
-    they name one parent that has another OBJID.
+    Links of one ``package`` share a cause if one edit changed them all, links of several packages if they
+    name one parent that has another OBJID.
     """
     if (differing := _WITH_CAUSE.get(finding.code)) is None:
         return ""
@@ -349,7 +347,6 @@ def with_manifests(catalogue: Catalogue, path: bytes, finding: Finding) -> Findi
 
     These lines have no further finding then. The manifests must have been read.
     """
-    catalogue.put(LISTED_PATH)
     lines = [f"{name} line {line}" for name, line in catalogue.rows(IN_MANIFESTS, path)]
     if not lines:
         return finding
@@ -394,7 +391,7 @@ def make_origin_lookup(catalogue: Catalogue) -> Folder:
 
 
 def some_of(sources: Sequence[str], most: int) -> str:
-    """Return sources for a message, with the number of those that are too many to be named."""
+    """Return the first sources for a message, with the number of the others."""
     more = len(sources) - most
     return ", ".join(sources if more <= 1 else (*sources[:most], f"{more:,} more"))
 

@@ -9,9 +9,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
-from metspack.checking.eark.document import Outline, StatedFileGroup, TypedFile
+from metspack.checking.eark.document import Outline, StatedFileGroup
 from metspack.checking.eark.profiles import Opening
 from metspack.digests import OCTETS
 from metspack.limits import Budgets
@@ -111,16 +111,15 @@ class AgreedColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreedSegment:
-    """A segment whose METS, folder and manifests agree but for missing files.
+    """A segment whose METS, folder and manifests agree, except for missing files.
 
-    ``facts`` are those of its METS without its files, ``opening`` is the METS's own, ``size`` and ``digests``
-    are its bytes and digests; ``folders`` are the paths below the one of its data, ``total`` is the bytes of
-    its files, whose digests METS states by ``algorithm``; ``stretches`` are those of manifests by algorithm.
-    Archives are not counted as files: ``kept`` has their paths and sizes, and they are known as all files of
-    other folders are. ``stems`` are the IDs without their last digits. ``outline`` is that of a
-    representation, whose files lie as CITS SIARD 1.0 wants LOBs of SIARD 2.2 to lie where they
-    ``are_placed``. Files that METS lists and the folder has not are ``apart``, by their names, and no more
-    among its files.
+    ``facts``, ``opening``, ``size`` and ``digests`` are those of its METS; the facts leave its files out.
+    ``folders`` are the paths of all folders below ``data``, ``total`` is the bytes of its files, whose
+    digests METS states by ``algorithm``; ``stretches`` are those of manifests by algorithm. Archives are not
+    counted as files: ``kept`` has their paths and sizes, and they become rows. ``stems`` are the IDs without
+    their last digits. ``outline`` is that of a representation; its files ``are_placed`` if they are where
+    CITS SIARD 1.0 requires LOBs of SIARD 2.2. ``apart`` has the names of missing files, which are not counted
+    either.
     """
 
     mets: bytes
@@ -151,7 +150,7 @@ _KINDS: dict[str, Any] = {
     each.__name__: each
     for each in (
         *(*get_args(Fact), *_COLLECTIONS),
-        *(AgreedSegment, ManifestStretch, Opening, Outline, StatedFileGroup, TypedFile),
+        *(AgreedSegment, ManifestStretch, Opening, Outline, StatedFileGroup),
     )
 }
 
@@ -186,12 +185,8 @@ def _value(plain: Any) -> Any:
     return kind(**dict(zip(kind.__dataclass_fields__, values, strict=True)))
 
 
-class CellKind(NamedTuple):
-    """The common values of cells that name files: archive, whether they have lengths, algorithm or None."""
-
-    archive: bytes
-    has_length: bool
-    algorithm: str | None
+CellKind = tuple[bytes, bool, str | None]
+"""The common values of cells that name files: archive, whether they have lengths, and algorithm."""
 
 
 def row_of(columns: AgreedColumns) -> tuple[Any, ...]:

@@ -38,7 +38,7 @@ from metspack.system import os
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
 _FILES = BulkInsert("disk", "(?{0}, 'f', ?{1})", shared=0, per_row=2)
-# Folders found since lie below the last one, and so behind it.
+# Folders found since are below the last one, and so after it.
 _NEXT_FOLDER = "SELECT path FROM disk WHERE kind = 'd' AND path > ? ORDER BY path LIMIT 1"
 _COLLIDING = """
 SELECT f.path, coalesce(
@@ -97,7 +97,7 @@ def name_collisions(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def _walk(taking: _Taking, tree: FolderTree, agreement: Agreement) -> Iterator[Finding]:
-    """Take the contents of the folders on disk that the catalogue has, and of those below."""
+    """Take the contents of the folders in the catalogue, and of all folders below."""
     while (path := taking.next_folder()) is not None:
         if agreement.is_inside(taking.prefix + path):
             continue

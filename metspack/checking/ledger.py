@@ -131,7 +131,7 @@ class LedgerUse:
             self._stamps |= self._stamps_of(paths)
 
     def note(self, files: Mapping[bytes, tuple[str, ...]], read: int) -> None:
-        """Note files that were read, with the facts of those that agree."""
+        """Note files that were read; a file that agrees has its facts."""
         if self._ledger is None:
             return
         verified, differing = list[VerifiedFile](), list[bytes]()

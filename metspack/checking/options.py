@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, unique
 from functools import total_ordering
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -52,7 +53,7 @@ AND NOT EXISTS (SELECT 1 FROM mets m WHERE m.path = disk.path)
 class LedgerFigures:
     """The figures of a check with a ledger: files that were read, and those taken from it.
 
-    ``oldest`` is the earliest time at which one of those was verified, or "" without one.
+    ``oldest`` is the earliest time at which a taken file was verified, or "".
     """
 
     read: int = 0
@@ -72,8 +73,7 @@ class LedgerFigures:
 class FileSample:
     """A share of a package's files, or a number of them; ``seed`` chooses which.
 
-    A file's place in the order of choice depends only on its path and the seed, so that the larger of two
-    samples holds the smaller one.
+    The order of choice depends only on the paths and the seed: a larger sample includes a smaller one.
     """
 
     text: str
@@ -132,7 +132,7 @@ def _refused(text: str, why: str) -> ConfigError:
 def choose(catalogue: Catalogue, sample: FileSample) -> Sampled:
     """Put the paths of a sample into the catalogue; return the number of files to choose from.
 
-    The catalogue must have the files on disk, the METS documents and the manifests, indexed.
+    The catalogue must have the files on disk, the METS documents and the manifests.
     """
     catalogue.add_function("sample_key", sample.key)
     total = catalogue.number(f"SELECT count(*) FROM ({_STATED})")  # noqa: S608 -- a constant
@@ -168,20 +168,6 @@ class ExpectedPackage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveredName:
-    """The names of a package: the path of its METS or itself, OBJID, and folder or file stem."""
-
-    path: str
-    objid: str
-    folder: str
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Return its OBJID and its folder's name, as far as it has them."""
-        return tuple(dict.fromkeys(name for name in (self.objid, self.folder) if name))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedPackages:
     """The packages in a list, each once, the repeated ones (``again``), and the list's OBJID."""
 
@@ -191,39 +177,41 @@ class ExpectedPackages:
     objid: str = ""
 
     def compared(
-        self, given: Sequence[DeliveredName], within: Collection[str]
-    ) -> Iterator[tuple[DeliveredName | None, Finding]]:
+        self, given: Sequence[tuple[str, str, str]], within: Collection[str]
+    ) -> Iterator[tuple[str, Finding]]:
         """Yield the findings on ``given`` packages outside the list, and on missing ones in it.
 
-        ``within`` are the OBJIDs and folders of all METS in the packages, which came with them.
+        ``given`` has the path of each package, its OBJID and its folder's name; the path is yielded with the
+        finding, "" for a missing package. ``within`` are the OBJIDs and folders of all METS in the packages.
         """
         listed = {name for each in self.packages for name in (each.name, _folder_of(each.name), each.also)}
+        names = {path: tuple(dict.fromkeys(filter(None, both))) for path, *both in given}
         strangers = [
-            each
-            for each in given
-            if listed.isdisjoint(each.names) and (not self.objid or each.objid != self.objid)
+            path
+            for path, objid, _ in given
+            if listed.isdisjoint(names[path]) and (not self.objid or objid != self.objid)
         ]
-        come = {name for each in given for name in each.names} | set(within)
+        come = {*chain.from_iterable(names.values()), *within}
         missing = [
             each
             for each in self.packages
             if come.isdisjoint({each.name, _folder_of(each.name), each.also} - {""})
         ]
-        here = dict.fromkeys(name for each in strangers[:_NEAR] for name in each.names)
+        here = dict.fromkeys(name for path in strangers[:_NEAR] for name in names[path])
         for number, each in enumerate(missing):
             near = nearest(each.name, here) if number < _HINTS else ""
             like = likeness(each.name, near) if near else ""
             facts = {"expected": each.name, "nearest": near, "likeness": like}
-            yield None, Code.PACKAGE_NOT_COME.at(str(self.path), each.line, **facts)
+            yield "", Code.PACKAGE_NOT_COME.at(str(self.path), each.line, **facts)
         there = dict.fromkeys(name for each in missing[:_NEAR] for name in (each.name, each.also) if name)
-        for number, one in enumerate(strangers):
-            found = (nearest(name, there) for name in one.names) if number < _HINTS else iter(())
+        for number, path in enumerate(strangers):
+            found = (nearest(name, there) for name in names[path]) if number < _HINTS else iter(())
             near = next(filter(None, found), "")
-            facts = {"found": " and ".join(map(repr, one.names)), "source": str(self.path), "nearest": near}
-            yield one, Code.PACKAGE_NOT_ANNOUNCED.at(one.path, **facts)
+            facts = {"found": " and ".join(map(repr, names[path])), "source": str(self.path), "nearest": near}
+            yield path, Code.PACKAGE_NOT_ANNOUNCED.at(path, **facts)
         for each, first in self.again:
             facts = {"expected": each.name, "other": f"{first:,}"}
-            yield None, Code.PACKAGE_ANNOUNCED_TWICE.at(str(self.path), each.line, **facts)
+            yield "", Code.PACKAGE_ANNOUNCED_TWICE.at(str(self.path), each.line, **facts)
 
 
 def _folder_of(name: str) -> str:
@@ -235,7 +223,7 @@ def _folder_of(name: str) -> str:
 def expected(path: Path, budgets: Budgets) -> ExpectedPackages:
     """Return the packages that a file announces: a list, CSV or the METS of a parent.
 
-    The content decides which of these it is. Raises ``ConfigError`` for any other or an empty file.
+    The content gives the kind of the file. Raises ``ConfigError`` for any other or an empty file.
     """
     data = _first_bytes("--expect", path, _MOST + 1)
     if len(data) > _MOST:
@@ -396,7 +384,7 @@ def _seal(given: str, text: str) -> Seal | None:
 
 
 def check_single_package(looking: Looking, packages: int) -> None:
-    """Raise ``ConfigError`` for a seal or a ledger where there are several packages."""
+    """Raise ``ConfigError`` for a seal or a ledger with several packages."""
     for option, value, hint in (
         ("--ledger", looking.ledger, "Check each package by itself, with a ledger of its own."),
         ("--seal", looking.seal, "Check the package by itself."),
@@ -428,8 +416,7 @@ def period(text: str) -> int:
 class Level(Enum):
     """The level of a check; ``<`` means that less is read.
 
-    Each level does all that the one before it does, except that ``FIXITY`` does not open the archive: to it,
-    the archive is a file like any other.
+    Each level includes the one before, except that ``FIXITY`` treats the archive as a file like any other.
     """
 
     LINKS = "links"
@@ -455,7 +442,7 @@ class Level(Enum):
 
     @property
     def opens_archives(self) -> bool:
-        """Return whether archives are opened, and their cells looked at."""
+        """Return whether archives are opened and their cells compared."""
         return self in {Level.STRUCTURE, Level.FULL}
 
 
@@ -493,7 +480,7 @@ class Looking:
 
     @property
     def is_of_every_file(self) -> bool:
-        """Return whether all files are looked at, and METS validated only by the project's schemas."""
+        """Return whether all files are compared, and METS validated only by the project's schemas."""
         is_part = not self.leaves_none_out or self.level is Level.LINKS
         return not (is_part or self.strict or self.grammar is not None)
 

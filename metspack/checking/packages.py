@@ -50,7 +50,7 @@ def found(
             each if each.is_packed or Path(each.shown).is_dir() else replace(each, shown=str(each.path))
             for each in packages
         ]
-    # Packages that were left out lie in the others.
+    # The packages that were left out are inside the others.
     return (*packages, *(each for each in here if not each.is_package))
 
 
@@ -128,7 +128,7 @@ def identity(each: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> read
 
 
 def top_tree(each: DeliveredPackage, top: DeliveredPackage, packs: OpenPacks) -> PackageTree:
-    """Return the files of the packed IP at the top of those side by side in a folder."""
+    """Return the files of the packed IP at the top of several IPs in a folder."""
     return PackedTree(packs, FileBelow(root=each.path, segments=(top.path.name,)), os.fsencode(top.within))
 
 
@@ -202,7 +202,7 @@ def weight(path: Path | Sequence[Path], *, whole: bool = True) -> int:
 
 
 def _sizes_of_mets(root: Path) -> Iterator[int]:
-    """Yield the sizes of METS at the top, in each folder there, and in representations of these."""
+    """Yield the sizes of METS at the top, one folder below, and in representations."""
     waiting = [b""]
     for folder in waiting:
         are_all = not folder or folder.endswith(_REPRESENTATIONS)

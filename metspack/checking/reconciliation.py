@@ -27,7 +27,7 @@ from metspack.files import tempdb
 from metspack.files.partitions import PartitionedColumns, PartitionStore, Records
 
 FILES_OF_A_PART = 25_000
-"""Files of a segment that are compared at once, or not many more."""
+"""The usual number of files of a segment that are compared together."""
 
 _BYTES_OF_A_FILE = 300  # that a METS has for each file, or more
 _MOST_APART = 1_000

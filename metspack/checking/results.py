@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.links.graph import Graph, graph
@@ -110,8 +110,5 @@ class Checked:
         return f"{given}/{path}"
 
 
-class Observer(Protocol):
-    """A reader of the catalogues of a check, for figures beyond its findings."""
-
-    def __call__(self, checked: Checked, /) -> None:
-        """Read the catalogue of a package; called once for each package, when its check has ended."""
+Observer = Callable[[Checked], None]
+"""Reads the catalogue of a package once its check has ended, for further figures."""

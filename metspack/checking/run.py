@@ -13,7 +13,7 @@ from metspack.checking import grouping, inventory, options, packages
 from metspack.checking.archives import archive
 from metspack.checking.catalogue import Catalogue, Mark, shown
 from metspack.checking.codes import Code
-from metspack.checking.eark.folders import Claims, PackageRoot
+from metspack.checking.eark.folders import Claims
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.files import bags, listed, manifests, metadatafiles, splitlobs
 from metspack.checking.files.fixity import Fixity
@@ -50,7 +50,7 @@ _LINKED = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id, Code.PACKED_DAM
 class Shared:
     """The values that the checks of all packages of a command share.
 
-    ``folders`` are those of packages by their roots, and ``seen`` the zip and tar files that were looked at;
+    ``folders`` are those of packages by their roots, and ``seen`` the zip and tar files that were listed;
     ``progress`` takes the bytes just hashed, ``counted`` the files of a sample.
     """
 
@@ -87,14 +87,14 @@ class PackageCheck:
 
     def findings(self) -> Iterator[Finding]:
         """Yield all findings, with the requirements that they break; note faults of links."""
-        standards = _StandardsCheck(self._catalogue, self._places, PackageRoot(name=""), self._looking)
+        is_eark = self._looking.profile is not Profile.RECOMMENDATION
         noted = ("", "")
         for finding in self._steps():
             fault = finding.path, finding.code
             if fault != noted and (finding.code[0] in _LINKING or finding.code in _LINKED):
                 self._catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", *fault)
                 noted = fault
-            yield standards.named(finding)
+            yield self._judgement.named(finding) if is_eark else finding
 
     def _steps(self) -> Iterator[Finding]:
         looking, catalogue, places = self._looking, self._catalogue, self._places
@@ -107,28 +107,23 @@ class PackageCheck:
         covers = self._shared.around.covers if whole else None
         together = grouping.FindingGroups()
         yield from inventory.beside(places, self._shared.folders, self._shared.seen, covers, together)
-        standards = _StandardsCheck(catalogue, places, at := PackageRoot.of(self._package), looking)
-        # A file that no METS lists has no place in E-ARK's packages, and a folder without METS is hardly one.
-        # Only metspack writes manifests beside the IPs of a set.
+        # E-ARK's packages list all files in METS and need no manifests; beside IPs side by side only metspack
+        # writes them.
         is_of_metspack = bool(self._package.ips) and self._software == _METSPACK
-        if (
-            whole
-            and self._package.mets is not None
-            and (is_of_metspack or not standards.claims.of_root(at.top))
-        ):
+        if whole and self._package.mets is not None and (is_of_metspack or not self._claims.of_root()):
             yield from manifests.missing(catalogue)
         listed.compare(catalogue, whole=whole)
         if whole:
             yield from self._files(together)
             yield from self._cells()
             yield from self._statements()
-            yield from standards.findings()
+            yield from self._standards()
         else:
             yield from self._fixity.of_documents(manifests=False)
         yield from listed.sizes(catalogue)
 
     def _state(self) -> Iterator[Finding]:
-        """Yield that the package is being changed, or differs from the seal that it must have."""
+        """Yield findings on an unfinished change of the package, and on another seal."""
         each = self._package
         if not each.is_packed and (stopped := journal.interrupted(each.path)) is not None:
             yield Code.IN_BETWEEN.at(each.mets or PLAIN_METS, found=stopped)
@@ -152,7 +147,7 @@ class PackageCheck:
             yield from inventory.findings(catalogue, places, os.fsencode(member.folder), whole=whole)
 
     def _links(self) -> Iterator[Finding]:
-        """Read all METS, from the package's own on, and those that no METS names."""
+        """Read the package's METS, all METS below, and METS that no METS names."""
         catalogue, places, each, index = self._catalogue, self._places, self._package, self._index
         links = LinkCheck(catalogue, places, index, index.number(each), self._looking)
         if each.mets is None:
@@ -222,6 +217,22 @@ class PackageCheck:
         yield from fixity.of_files(sampled=sampled, jobs=looking.jobs)
         fixity.ledger.end()
 
+    def _standards(self) -> Iterator[Finding]:
+        """Judge the packages that claim standards, if any."""
+        claimed = self._claims.packages()
+        for first in claimed:
+            yield from self._judgement.findings(chain((first,), claimed))
+
+    @cached_property
+    def _claims(self) -> Claims:
+        return Claims(self._catalogue, self._places, self._looking, self._package)
+
+    @cached_property
+    def _judgement(self) -> Judgement:
+        from metspack.checking.eark.package import Judgement  # noqa: PLC0415 -- its tables are large
+
+        return Judgement(self._catalogue, self._places, self._claims, self._looking)
+
     @cached_property
     def _fixity(self) -> Fixity:
         shared = self._shared
@@ -233,29 +244,3 @@ class PackageCheck:
             shared.ledger,
             executor=shared.executor,
         )
-
-
-class _StandardsCheck:
-    """The check against standards, which loads their large tables when they are needed."""
-
-    def __init__(
-        self, catalogue: Catalogue, places: CheckedTree, root: PackageRoot, looking: Looking
-    ) -> None:
-        self._given = catalogue, places, root, looking
-        self.claims = Claims(catalogue, places, looking)
-
-    @cached_property
-    def _judgement(self) -> Judgement:
-        from metspack.checking.eark.package import Judgement  # noqa: PLC0415 -- as it says
-
-        return Judgement(*self._given, self.claims)
-
-    def findings(self) -> Iterator[Finding]:
-        claimed = self.claims.packages()
-        for first in claimed:
-            yield from self._judgement.findings(chain((first,), claimed))
-
-    def named(self, finding: Finding) -> Finding:
-        """Return a finding of another step with the requirement that it breaks as well, if any."""
-        is_done = finding.requirement or self._given[-1].profile is Profile.RECOMMENDATION
-        return finding if is_done else self._judgement.named(finding)

@@ -38,7 +38,7 @@ from metspack.system import os
 
 _EARK = "dilcis.eu"
 _OF_REPRESENTATIONS = frozenset({Standard.CSIP, Standard.SIARD})  # whatever the package claims
-# The list of an archive's LOBs: files are held against it.
+# The list of LOBs beside an archive: its lines are compared as rows.
 _LOB_MANIFEST = b"manifest.txt"
 _MOST_FACTS = 200
 _DEEPEST = 4  # folders above a segment's
@@ -213,7 +213,7 @@ class _MetsReader:
         self._stems: set[str] = set()
         self._algorithms: set[str] = set()
         self._count = self._total = 0  # of the files, archives left out
-        # Python's hash has a key that each process draws: no document can aim at one, or at a sum.
+        # Python's hash has a random key in each process: no document can aim at a hash or a sum.
         self._ids = [array("q") for _ in range(_ID_PARTS)]  # hashes of all, divided
         self._files_ids = self._pointed_ids = 0  # sums of hashes, each with the number above its bits
         self._pointed: set[str] = set()  # some of those that are pointed to

@@ -277,12 +277,10 @@ class Agreement(tempdb.Scratch):
             zip(self._cells[at + columns.start : at + columns.stop], paths, strict=False)
         ):
             if cell:
-                kind = kinds[self._kinds[at + columns.start + number]]
-                length = (
-                    lengths.get(columns.start + number, columns.sizes[number]) if kind.has_length else None
-                )
-                digest = None if kind.algorithm is None else texts[kind.algorithm][number]
-                yield cell, kind.archive, ids[number], 0, path, None, length, kind.algorithm, digest
+                archive, has_length, algorithm = kinds[self._kinds[at + columns.start + number]]
+                length = lengths.get(columns.start + number, columns.sizes[number]) if has_length else None
+                digest = None if algorithm is None else texts[algorithm][number]
+                yield cell, archive, ids[number], 0, path, None, length, algorithm, digest
 
     def _lines_of(self, segment: AgreedSegment) -> Iterator[tuple[int, bytes, str, int]]:
         """Yield the lines on a segment's files in the manifests that were read so far."""
@@ -313,7 +311,7 @@ class Agreement(tempdb.Scratch):
                 kinds = list(self._kind_of)
                 for each in self.columns(folder):
                     for at, size in enumerate(each.sizes, first + each.start):
-                        found[kinds[self._kinds[at]].archive] += size if self._cells[at] else 0
+                        found[kinds[self._kinds[at]][0]] += size if self._cells[at] else 0
                 catalogue.put_many(_ADD_LOBS, ((size, archive) for archive, size in found.items()))
 
     def paths(self, folder: bytes, first: int = 0) -> Iterator[bytes]:
@@ -372,7 +370,7 @@ class Agreement(tempdb.Scratch):
         self.put_some_back(lambda segment: any(map(is_matching, self.columns(segment.folder))))
 
     def put_some_back(self, is_meant: Callable[[AgreedSegment], bool], where: str = "1") -> None:
-        """Put back the segments that are meant, of those under a condition."""
+        """Put back the segments that ``is_meant`` selects, of those under an SQL condition."""
         sql = f"SELECT folder FROM segment WHERE {where} ORDER BY rowid"  # noqa: S608 -- names of columns
         for (folder,) in self.all(sql):
             if (segment := self.at(folder)) is not None and is_meant(segment):
@@ -421,7 +419,7 @@ class Agreement(tempdb.Scratch):
         return self.row(f"SELECT 1 FROM {what} LIMIT 1", *values) is not None  # noqa: S608 -- constants
 
     def first_of(self, folder: bytes) -> int:
-        """Return how many files are in the segments before the one with a folder."""
+        """Return the number of files in the segments before the one in a folder."""
         (first,) = self.row("SELECT first FROM segment WHERE folder = ?", folder) or (0,)
         return int(first)
 

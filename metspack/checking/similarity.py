@@ -57,7 +57,7 @@ def likeness(text: str, other: str) -> str:
 
 
 def _other_part(text: str, other: str) -> str:
-    """Return the one part in which largely equal texts differ, or "" for other texts."""
+    """Return the only part in which similar texts differ, for messages, or ""."""
     start = _shared(text, other)
     end = min(_shared(text[::-1], other[::-1]), min(len(text), len(other)) - start)
     before, now = text[start : len(text) - end], other[start : len(other) - end]
@@ -172,7 +172,7 @@ def line_end_likeness(blocks: Iterable[bytes], expected: Digest) -> str:
 
 
 def _whole_ends(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the bytes so that no CRLF is cut in two."""
+    """Yield the bytes in blocks that do not split a CRLF."""
     rest = b""
     for block in chain(blocks, (b"",)):
         whole = rest + block

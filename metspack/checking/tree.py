@@ -41,7 +41,7 @@ class CheckedTree(MountedTree):
         self.given: dict[str, str] = {}
         """The paths of children that are packages under check too, with their given paths."""
         self.members: dict[int, list[tuple[bytes, bytes]]] = {}
-        """By the number of a root the IPs in it that are one package: each folder there and here."""
+        """The members of the package by the number of their root: each folder in the root and here."""
         self._outside, self._guesses = RecentEdits(), 0
         self._base_of = lru_cache(1)(self._base)  # a document's references come one after the other
         self._here: list[tuple[bytes, tuple[str, ...]]] = _absolute_names(b"", base)

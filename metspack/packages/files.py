@@ -89,8 +89,8 @@ class FolderTree:
             # A folder around the package may be closed to reading.
             is_begun = os.path.lexists(self.root.joinpath(names[0]))
             return is_begun and bool(reading.names_there(self.root, folders, [name]))
-        except OSError as error:  # an entry behind a link exists; the link has a finding
-            return error.errno not in {errno.ENOENT, errno.ENOTDIR}
+        except OSError as error:  # a file behind a link exists, and the link has a finding
+            return error.errno != errno.ENOENT and os.path.lexists(self.root.joinpath(*names))
 
     def location(self, path: bytes) -> FileBelow:
         """Return the file at a path, whether it exists or not."""

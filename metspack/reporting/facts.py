@@ -96,7 +96,6 @@ def facts_of(checked: Checked, level: Level) -> ReportFacts:
     An interrupted check has no figures of the bytes that were read.
     """
     prefix, catalogue, is_complete = checked.prefix, checked.catalogue, checked.is_complete
-    catalogue.index()
     links = checked.links_as_given
     relations = sorted(_figured(catalogue, below(links)), key=_by_name)
     # All levels but links look for the files on disk.

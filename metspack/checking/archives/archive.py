@@ -93,7 +93,7 @@ def unnamed(
         yield Code.ENTRY_OF_NOTHING.at(form.path, 0, first, found=first, count=f"{count:,}")
 
 
-# Where METS and the file differ, a cell is right that agrees with either: the difference has its finding.
+# A cell may agree with METS or with the file: a difference between these has its finding.
 _LENGTHS = f"""
 SELECT archive, place, path, length, coalesce(held, bytes) FROM (
     SELECT id, archive, place, path, length, bytes,
@@ -117,12 +117,12 @@ SELECT e.archive, e.place, e.path, o.place FROM (
 ) t CROSS JOIN cell e ON e.path = t.path AND e.inside = t.inside AND e.archive = t.archive AND e.id > t.first
 JOIN cell o ON o.id = t.first ORDER BY e.id
 """
-# Nearly always all agree, as one query shows: only where some differ are the reasons looked for.
+# One query shows whether any differ, which is rare; only then the reasons are searched.
 _ANY_OTHER = """
 SELECT EXISTS (
     SELECT 1 FROM cell c JOIN entry e ON e.path = c.path WHERE NOT c.inside AND e.xml_id <> c.place)
 """
-# Entries of other IDs than those of the cells of their file. Of a file some stand for all: with each of its
+# Entries with other IDs than the cells of their file. Ten of a file stand for all: joined with all its
 # cells they would be a product.
 _OF_OTHERS = """
 SELECT * FROM (
@@ -190,7 +190,7 @@ SELECT c.archive, c.place, c.path, d.path FROM disk d CROSS JOIN cell c ON NOT c
 AND c.path = CASE {_WHOLES} END
 WHERE d.kind = 'f' AND NOT EXISTS (SELECT 1 FROM cell o WHERE o.path = d.path AND NOT o.inside) ORDER BY c.id
 """  # noqa: S608 -- suffixes of parts
-# The groups that hold LOBs are those of the files that cells name; a METS with the archive has other files.
+# A group holds LOBs if cells name one of its files; a METS with the archive holds other files too.
 _UNNAMED = """
 SELECT e.path, e.xml_id FROM entry e JOIN mets m ON m.id = e.mets
 JOIN disk d ON d.path = e.path AND d.kind = 'f'
@@ -203,8 +203,7 @@ AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
 AND NOT EXISTS (SELECT 1 FROM section g WHERE g.id = e.grp AND g.is_other)
 AND NOT EXISTS (SELECT 1 FROM mets o WHERE o.path = e.path) ORDER BY e.id
 """
-# A parent IP; a child without its parent needs no archive. METS documents of its own representations (CSIP)
-# make no parent of a package.
+# Only a parent IP needs an archive: it has children other than the METS of its representations (CSIP).
 _WITHOUT_ARCHIVE = f"""
 SELECT m.path, m.line FROM mets m WHERE m.id = 1 AND m.ok AND EXISTS (SELECT 1 FROM mets c WHERE c.parent = 1
     AND lower(CAST(substr(c.folder, length(m.folder) + 1, {len(REPRESENTATIONS_FOLDER) + 1}) AS TEXT))
@@ -231,8 +230,8 @@ def findings(
 ) -> Iterator[Finding]:
     """Yield the findings on the SIARD archives that METS documents list, and on their cells.
 
-    The cells go into the catalogue. With ``whole`` every entry's bytes are read, except those of archives
-    outside the sample of a check with one (``sampled``).
+    The cells go into the catalogue. With ``whole`` the bytes of every entry are read; with ``sampled`` only
+    in archives of the sample.
     """
     listed = list(forms.listed(catalogue))
     files = Files(catalogue, root, places.agreement)
@@ -256,7 +255,7 @@ def findings(
             facts = {"found": shown(other), "other": first, "count": f"{count:,}"}
             yield Code.IDS_OF_TWO_ARCHIVES.at(name, 0, first, **facts)
     if not whole or sampled:
-        # Where the bytes are read, they show which of the two is wrong.
+        # Hashing shows which of the two is wrong; without it they are compared with each other.
         yield from _against_mets(catalogue)
     if read and complete == read:
         yield from _unnamed(catalogue, places)
@@ -286,11 +285,10 @@ AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
 
 
 def _put_back(catalogue: Catalogue, agreement: Agreement, *, are_all_named: bool) -> None:
-    """Put back the agreed segments with files that cells name, or that no cell names.
+    """Put back agreed segments with files that single cells name, or that no cell names.
 
-    Those too that have a LOB which another METS lists as well, so that no cell names the latter.
+    A segment with a LOB ID that another METS lists too is put back as well.
     """
-    catalogue.index_cells()
     agreement.put_named_back("cell")
     if are_all_named:
         agreement.put_unnamed_back()
@@ -378,7 +376,7 @@ class _ArchiveCheck:
             if not self._form.is_unpacked and ARCHIVE_BYTES.fullmatch(self._path) is None:
                 yield Code.ARCHIVE_NAME.at(self._name)
             yield from self._mapping.read(self._places)
-            # One folder around all entries is reported as out of place.
+            # The entries may be in one folder, which name_findings reports.
             self._wrapping = siard_entries.wrapping_root(container) or ""
             entries = siard_entries.WrappedTree(container, self._wrapping) if self._wrapping else container
             metadata = yield from self._metadata(entries)
@@ -399,7 +397,6 @@ class _ArchiveCheck:
             yield Code.ARCHIVE_DIGEST_EMPTY.at(self._name, 0, siard_metadata.NAME)
         for table in metadata.tables:
             yield from self._table(entries, metadata, table)
-        self._catalogue.index_cells()
         if self.complete:
             yield from unnamed(self._catalogue, entries, self._form, metadata)
         if (routes := self._routes.of_archive(metadata)).routes:
@@ -525,7 +522,7 @@ class _ArchiveCheck:
         return hashers.digest(digest.algorithm) == digest
 
     def _entries(self, container: ZipContainer, progress: Progress) -> Iterator[Finding]:
-        """Read every entry in its order in the file, and compare those that cells name."""
+        """Read every entry in the order of the file, and compare the entries that cells name."""
         for record in container.records():
             if record.is_directory or record.extent.name in self._reported:
                 continue

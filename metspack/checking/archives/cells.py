@@ -87,7 +87,7 @@ class Routes:
         )
 
     def take_run(self, levels: Levels, run: CellRun, found: LobFiles) -> None:
-        """Count whole LOBs, those that are outside the archive."""
+        """Count whole LOBs outside the archive."""
         if found.inside:
             return
         kinds: dict[tuple[bytes, str], list[int]] = {}
@@ -161,7 +161,7 @@ class Cells:
         self.lost = 0
         self._name = shown(form.path)
         self._table = table
-        # Array elements have endless many tags.
+        # Array elements have any number of tags.
         self._column = lru_cache(_COLUMNS_KEPT)(partial(finder.column, metadata, table))
         # Reported once for a column.
         self._counts: dict[tuple[str, Rule], _CellCount] = {}
@@ -319,7 +319,7 @@ class Cells:
         return Code.SPLIT_LOB.at(self._name, 0, self._id(cell), expected=whole, count=count, parts=parts)
 
     def _elsewhere(self, cell: LobCell, named: bytes, pieces: tuple[tuple[bytes, int], ...]) -> Finding:
-        """Return the finding on a cell whose LOB's parts only METS joins, whatever their names."""
+        """Return the finding on a cell whose LOB's parts only METS joins."""
         where, count, first = (self._name, 0, self._id(cell)), len(pieces), pieces[0][0]
         whole = _FIRST.fullmatch(first)
         if whole is None or self._finder.files.are_one_place(whole[1], named):

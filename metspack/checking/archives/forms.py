@@ -58,10 +58,10 @@ class CompressedError(SourceError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveForm:
-    """An archive in the form that the package has it.
+    """An archive of the package: whole, in parts or unpacked.
 
-    ``path`` is that of the .siard, also when it is in parts, or of the folder it was unpacked to; ``files``
-    are those that METS lists: the .siard, its parts in their order, or the unpacked metadata.xml.
+    ``path`` is that of the .siard, also in parts, or of an unpacked archive's folder; ``files`` are those
+    that METS lists: the .siard, its parts in their order, or the unpacked metadata.xml.
     """
 
     path: bytes

@@ -55,7 +55,7 @@ class Mapping:
     def read(self, places: CheckedTree) -> Iterator[Finding]:
         """Read the file; yield the findings on it.
 
-        Targets outside the package are never looked at. A missing mapping.txt has no finding, and the listing
+        Targets outside the package are never opened. A missing mapping.txt has no finding; the inventory
         reports a link in its place.
         """
         if not self._catalogue.is_file(self._path):
@@ -138,7 +138,7 @@ class LobFiles:
     sizes: Sequence[int]
     split: bytes | None = None
     rival: bytes | None = None
-    """Another place with other bytes where the LOB may be as well, or None when it is decided."""
+    """Another place with other bytes where the LOB may be too, or None."""
 
     @property
     def path(self) -> bytes:
@@ -170,7 +170,7 @@ class ColumnSearch:
         self.is_led_out = False
         """True if all places that the statement gives for plain cells are outside the package."""
         self.prefix: bytes | None = None
-        """The folder, with its slash, where a plain ``file`` is looked for first; empty inside."""
+        """The folder, with its slash, where a plain ``file`` is searched first; empty inside."""
         self.convention = Convention.C
         self.tolerated: tuple[str, ...] = ()
         self.is_sole: dict[str, bool] = {}
@@ -222,7 +222,7 @@ class Finder:
             way = None if column.way is None else column.candidates.by_way(column.way)
             # Inside, each cell decides the convention; a renamed folder gives several places.
             if way is not None and not way.place.inside and way.renamed is None:
-                # Another rule that comes first may lead to the same place.
+                # An earlier rule may lead to the same place.
                 plain = column.candidates.of(PLAIN_NAME, [])
                 self._learn(column, next((each for each in plain if each.place == way.place), way))
 
@@ -422,7 +422,7 @@ class _CellSearch:
             return None
         if not extents:
             return None
-        # The package may have the file elsewhere than its name leads; METS lists it there.
+        # The file may be in another package, where METS lists it.
         there = whole.path if isinstance(whole, FileExtent) else names
         return _LobCandidate(candidate=candidate, names=there, extents=extents)
 
@@ -485,7 +485,7 @@ class _CellSearch:
         if problem is not None:
             return problem
         for each in self._refusals:
-            # Not a reference at all, rather than one that leads out of the archive.
+            # The text is no reference, as opposed to one that leads out of the archive.
             is_none = isinstance(each, ReferenceRefused) and each.rule not in {"leaves-root", "drive"}
             if is_none or isinstance(each, LocationError):
                 return Lost(code=Code.LOCATION, reason=each.message)
@@ -503,7 +503,7 @@ class _CellSearch:
         for candidate, names in tried:
             if names is not None and candidate.way == self._column.way:
                 return candidate, names
-            # Where the statement leads out of the package, a file is likelier meant than an entry.
+            # If the statement leads out of the package, a file is likelier than an entry.
             if likeliest is None and names is not None and (first or not candidate.place.inside):
                 likeliest = candidate, names
             first = False

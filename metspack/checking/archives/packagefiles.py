@@ -13,7 +13,7 @@ from pathlib import Path
 from metspack import sizes, uris
 from metspack.checking.catalogue import GONE, Catalogue, Mark, Row, folded_name, folder_of, shown
 from metspack.checking.files.listed import UnlistedNames
-from metspack.checking.held import AgreedColumns, AgreedSegment, CellKind, paths_of, texts_of
+from metspack.checking.held import AgreedColumns, AgreedSegment, paths_of, texts_of
 from metspack.checking.segments import Agreement
 from metspack.layouts.names import SIARD
 from metspack.locations import candidates
@@ -62,7 +62,7 @@ def _together(folder: bytes) -> bytes | None:
 
 
 class _Loaded:
-    """Files of an agreed segment by their paths; ``first`` counts those of segments before."""
+    """Loaded columns of an agreed segment; ``first`` counts the files of the segments before."""
 
     def __init__(self, folder: bytes, columns: AgreedColumns, first: int) -> None:
         self.folder, self.columns = folder, columns
@@ -79,7 +79,7 @@ class _Loaded:
 
 
 _Places = list[tuple[_Loaded, int]]
-"""Files of segments, each by its number among those that are loaded together."""
+"""Files of segments, each by its loaded columns and its number in them."""
 
 
 class AgreedFiles:
@@ -103,9 +103,9 @@ class AgreedFiles:
         return None if places is None else [loaded.columns.sizes[number] for loaded, number in places]
 
     def together(self, key: bytes) -> bytes | None:
-        """Return a segment's folder by its place in a representation, or None without one.
+        """Return a segment's folder by its place in a representation, or None.
 
-        Where there are several, all of these segments are put back.
+        Several segments with the same place are put back.
         """
         self._look_anew()
         found = self._shared.get(key, ())
@@ -148,7 +148,7 @@ class AgreedFiles:
         if not all(starmap(self._agrees, each)):
             self._agreement.put_holding_back(*paths)
             return False
-        kind = CellKind(archive=archive, has_length=bool(cells.lengths), algorithm=cells.algorithm)
+        kind = archive, bool(cells.lengths), cells.algorithm
         for cell, (loaded, number) in enumerate(places, first):
             self._agreement.name(loaded.first + number, cell, kind)
         for loaded, named in Counter(loaded for loaded, _ in places).items():
@@ -430,5 +430,4 @@ class Files:
 
     @cached_property
     def _archives(self) -> set[str]:
-        """The names of all archives."""
         return {shown(path).rpartition("/")[2] for (path,) in self._catalogue.rows(_ARCHIVES, SIARD)}

@@ -52,8 +52,7 @@ _OF_REQUIREMENTS = {
 def reported_id(finding: Finding) -> str:
     """Return the id by which a finding is grouped, limited and counted: its code or requirement.
 
-    The requirement counts only for the codes of requirements; for any other code that breaks one as well, the
-    code counts.
+    Only the codes of requirements are grouped by requirement.
     """
     return (finding.code in _OF_REQUIREMENTS and finding.requirement) or finding.code
 

@@ -111,7 +111,7 @@ class Archives:
         "One of the two may have lost its own LOB.",
         "Compare both rows with the source.",
     )  # fmt: skip
-    # Z019 was "Another convention for locations", now P101 to P119; the number is not to be used again.
+    # Z019 was "Another convention for locations", now P101 to P119; the number stays unused.
     ARCHIVE_DIGEST = Rule(
         "Z020", ERROR, "Archive's messageDigest differs",
         "the {algorithm} of the content is {found}, expected {expected} (metadata.xml)",

@@ -36,7 +36,7 @@ def _text(text: Text) -> str:
 class Rule:
     """The declaration of a finding code; ``message`` is a template over the finding's facts.
 
-    The template is one of ``str.format``. ``id`` is the code as it is written (``L001``).
+    The template is for ``str.format``. ``id`` is the code (``L001``).
     """
 
     id: str

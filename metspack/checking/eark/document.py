@@ -43,8 +43,8 @@ class ReadingDone(Exception):  # noqa: N818 -- it ends a reading and is no error
 class MetsElement:
     """An element by the path of its name.
 
-    ``count`` is of the children that handlers count, ``children`` are those that they keep. ``text`` is known
-    at its end, where ``Elements.texts`` has its path.
+    Handlers count children in ``count`` and keep some in ``children``. ``text`` is set at its end if
+    ``Elements.texts`` has its path.
     """
 
     path: str
@@ -185,15 +185,8 @@ class StatedFileGroup:
         return below.partition("/")[0] if kind == REPRESENTATIONS else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypedFile:
-    """A file whose first bytes can be compared with its media type; ``rule`` requires this."""
-
-    rule: str
-    href: str
-    type: str
-    line: int
-    place: str
+TypedFile = tuple[str, str, str, int, str]
+"""A file whose first bytes can be compared with its media type: requirement, href, type, line, ID."""
 
 
 @dataclass(slots=True, kw_only=True)

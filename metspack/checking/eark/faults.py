@@ -131,7 +131,7 @@ CODES = {
 
 
 def _varies(requirement: Requirement) -> bool:
-    """Return whether a requirement differs between the versions up to the one that is assumed."""
+    """Return whether a requirement differs between the versions up to the assumed one."""
     versions = (tables.table(requirement.standard, each) for each in Version if each.number <= NEWEST.number)
     return len({str(each.rows.get(requirement.id)) for each in versions}) > 1
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from metspack.checking.catalogue import Catalogue, folder_of, shown, span_below
 from metspack.checking.eark import profiles
@@ -38,9 +38,8 @@ class CataloguedFiles:
         self._catalogue = catalogue
 
     def has_folder(self, path: bytes) -> bool:
-        """Return whether there is a folder at a path, or a file or folder in it."""
-        row = self._catalogue.row("SELECT 1 FROM disk WHERE path = ? AND kind = 'd'", path)
-        return row is not None or self._first(*span_below(path + b"/")) is not None
+        """Return whether a folder, or a file or folder below it, exists."""
+        return self._catalogue.is_folder(path) or self._first(*span_below(path + b"/")) is not None
 
     def children(self, folder: bytes) -> Iterator[tuple[bytes, bool]]:
         """Yield the names right below a folder, each with whether it is a folder, in order of names."""
@@ -81,25 +80,6 @@ FOLDER = f"{REPRESENTATIONS_FOLDER}/".encode()
 _LIKE = re.compile(r"[^0-9a-z]+")
 PLACED = re.compile(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
 """A LOB in its segment, or a part of one; a part's suffix is a valid end of an extension."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PackageRoot:
-    """The root of the package under check: its folder's name, empty without a folder.
-
-    ``top`` is the folder of its METS among IPs side by side that no manifest is beside, with its last ``/``.
-    """
-
-    name: str
-    top: bytes = b""
-
-    @classmethod
-    def of(cls, each: DeliveredPackage) -> Self:
-        """Return the root of a package."""
-        if each.is_packed:
-            return cls(name=each.within.rpartition("/")[2])
-        top = folder_of(os.fsencode(each.mets or "")) if each.ips or each.members else b""
-        return cls(name=each.path.resolve().name or "/", top=top)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,13 +212,16 @@ def _comparable(name: str) -> str:
 
 
 class Claims:
-    """The claims of the METS documents of one catalogue."""
+    """The claims of the METS documents in the catalogue of one package."""
 
-    def __init__(self, catalogue: Catalogue, places: CheckedTree, looking: Looking) -> None:
+    def __init__(
+        self, catalogue: Catalogue, places: CheckedTree, looking: Looking, package: DeliveredPackage
+    ) -> None:
         self._catalogue = catalogue
         self._holdings = CataloguedFiles(catalogue)
         self._places = places
         self._profile = looking.profile
+        self._package = package
         self.of = cache(self._standards_of)
 
     def packages(self) -> Iterator[tuple[bytes, bool, frozenset[Standard]]]:
@@ -252,8 +235,17 @@ class Claims:
                 if not is_inside and (standards := self.of_package(path)):
                     yield path, bool(is_elsewhere), standards
 
-    def of_root(self, top: bytes) -> frozenset[Standard]:
+    @property
+    def root(self) -> str:
+        """The name of the package's folder, "" for a pack without a folder."""
+        each = self._package
+        return each.within.rpartition("/")[2] if each.is_packed else each.path.resolve().name or "/"
+
+    def of_root(self) -> frozenset[Standard]:
         """Return the standards of the checked folder, an empty set without a METS."""
+        each = self._package
+        is_of_several = not each.is_packed and (each.ips or each.members)
+        top = folder_of(os.fsencode(each.mets or "")) if is_of_several else b""
         row = self._catalogue.row("SELECT path FROM mets WHERE id = 1 AND ok AND folder = ?", top)
         return frozenset() if row is None else self.of_package(row[0])
 

@@ -31,7 +31,6 @@ from metspack.checking.eark.folders import (
     PLACED,
     CataloguedFiles,
     Claims,
-    PackageRoot,
     Representation,
 )
 from metspack.checking.eark.profiles import Opening, Profile
@@ -82,7 +81,7 @@ class Survey:
         Sections(*given)
         self._parts = (Header(*given), FileSection(*given), Structure(*given))
         for place in demanded():
-            # CSIP prints the path of pointers for every structMap, and requires them in its own.
+            # CSIP's XPath of pointers matches every structMap; they are required in the CSIP structMap.
             path = place.replace("mets/structMap/", f"{MAP}/")
             self.elements.handle({path: partial(faults.demand, place)})
 
@@ -115,13 +114,10 @@ class Survey:
 class Judgement:
     """The judgement of the packages of one catalogue, by the standards that each claims."""
 
-    def __init__(
-        self, catalogue: Catalogue, places: CheckedTree, root: PackageRoot, looking: Looking, claims: Claims
-    ) -> None:
+    def __init__(self, catalogue: Catalogue, places: CheckedTree, claims: Claims, looking: Looking) -> None:
         self._catalogue = catalogue
         self._holdings = CataloguedFiles(catalogue)
         self._places = places
-        self._root = root
         self._claims = claims
         self._profile = looking.profile
         self._reads_heads = looking.level > Level.LINKS
@@ -129,17 +125,17 @@ class Judgement:
         self._noted_in = cache(self._notes_of)
 
     def findings(self, claimed: Iterable[tuple[bytes, bool, frozenset[Standard]]]) -> Iterator[Finding]:
-        """Yield a finding for each requirement that packages break, of those ``claimed``.
+        """Yield a finding for each requirement that the ``claimed`` packages break.
 
-        Each METS is read once more. A requirement that all METS of packages, or all of representations, break
-        in the same way is one finding.
+        Each METS is read once more. A requirement that all METS of packages, or all METS of representations,
+        break in the same way is one finding.
         """
         for path, is_elsewhere, standards in claimed:
             yield from self._package(path, standards, is_elsewhere=is_elsewhere)
         yield from self._shared.release()
 
     def named(self, finding: Finding) -> Finding:
-        """Return a finding with the requirement that it breaks as well, if there is one."""
+        """Return a finding with the requirement that its fault breaks too, if any."""
         if finding.requirement or finding.code not in MAY_BREAK_REQUIREMENTS:
             return finding
         facts = dict(finding.facts)
@@ -207,8 +203,8 @@ class Judgement:
         outline = self._survey(path, faults, is_package=True)
         if outline is None:
             return
-        name = shown(folder[:-1]).rpartition("/")[2] if folder else self._root.name
-        # A package that was found in another's folder has the other's name.
+        name = shown(folder[:-1]).rpartition("/")[2] if folder else self._claims.root
+        # A package in another's folder has the name of that one.
         is_swapped = self._catalogue.has(_IS_SWAPPED, shown(path), Code.CHILDREN_SWAPPED.id)
         is_unknown = is_elsewhere or is_swapped or (not folder and bags.is_payload(self._places.base))
         _judge_profile(outline, faults, self._profile, opening)
@@ -252,17 +248,16 @@ class Judgement:
 
     def _judge_types(self, folder: bytes, outline: Outline, faults: Faults) -> None:
         """Compare media types of metadata files, documentation and schemas with the first bytes."""
-        for each in outline.typed if self._reads_heads else ():
+        for rule, href, kind, line, place in outline.typed if self._reads_heads else ():
             try:
-                path = self._places.resolved(folder + os.fsencode(PLAIN_METS), uris.located(each.href))
+                path = self._places.resolved(folder + os.fsencode(PLAIN_METS), uris.located(href))
                 with self._places.content(path) as content:
                     head = next(iter(content.blocks()), b"")
             except (OSError, MetspackError):
                 continue  # its fault has been reported
-            if (actual := mediatypes.another_type(each.type, head)) is not None:
-                kind = f"no {mediatypes.essence(each.type)}" if actual == mediatypes.DEFAULT else actual
-                found = f"{quoted(each.type)} for {quoted(each.href)}, which is {kind}"
-                faults.add(each.rule, each.line, found, each.place)
+            if (actual := mediatypes.another_type(kind, head)) is not None:
+                form = f"no {mediatypes.essence(kind)}" if actual == mediatypes.DEFAULT else actual
+                faults.add(rule, line, f"{quoted(kind)} for {quoted(href)}, which is {form}", place)
 
     def _judge_database(
         self, each: Representation, group: StatedFileGroup | None, outline: Outline, faults: Faults
@@ -289,7 +284,7 @@ class Judgement:
     def _archives(self, each: Representation) -> list[bytes]:
         data = each.folder + b"data/"
         files = (name for name, is_folder in self._holdings.children(data) if not is_folder)
-        # Of an archive in parts the first part stands for all.
+        # The first part stands for an archive in parts.
         return [data + n for n in files if (found := ARCHIVE_BYTES.fullmatch(n)) and int(found[2] or 1) == 1]
 
     def _judge_archive(self, each: Representation, held: str, faults: Faults, line: int) -> None:

@@ -77,7 +77,7 @@ class Demand:
 class Requirement:
     """One requirement: its place (``where``, the XPath that the standard prints) and its demand.
 
-    ``note`` is the reading that is checked where the standard leaves several, or why it is not checked.
+    ``note`` is the checked reading of an ambiguous text, or the reason why it is not checked.
     ``codes`` are those of findings that report a broken requirement under another code. ``demand`` is the
     attribute that each element at ``where`` needs, if that is all.
     """

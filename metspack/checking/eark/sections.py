@@ -23,7 +23,6 @@ from metspack.checking.eark.document import (
     Outline,
     ReadingDone,
     StatedFileGroup,
-    TypedFile,
 )
 from metspack.checking.eark.faults import Faults
 from metspack.checking.eark.requirements import (
@@ -140,11 +139,11 @@ class FileSection:
 def _note_type(outline: Outline, rule: str, typed: MetsElement, located: MetsElement, place: str) -> None:
     href, kind = located.get("xlink:href").strip(), typed.get("MIMETYPE")
     if href and kind and len(outline.typed) < KEPT:
-        outline.typed.append(TypedFile(rule=rule, href=href, type=kind, line=located.line, place=place))
+        outline.typed.append((rule, href, kind, located.line, place))
 
 
 def _is_in(href: str, *folder: str) -> bool:
-    """Return whether a location is below a folder of these names; True for one that is no path."""
+    """Return whether a location is below a folder of these names; True for URLs."""
     if (segments := _segments(href)) is None:
         return True  # a URL, or reported as a location
     names = segments[:-1]
@@ -221,7 +220,7 @@ class Sections:
 def sections_of_references(blocks: Iterable[bytes], found: dict[int, dict[str, str]]) -> None:
     """Fill in the section of each mdRef by its line and location.
 
-    A line on which files begin as well has an empty section too. Raises ``XmlError`` as ``read`` does.
+    A line on which the fileSec begins too has an empty section besides. Raises ``XmlError``.
     """
     elements = Elements()
 

@@ -1,7 +1,7 @@
 """Check bags (BagIt) and lists of digests around packages, each read once.
 
-The lines on a package's own files go to its catalogue, and are compared there with its METS; files in no
-package are compared here.
+The lines on a package's files go to its catalogue, and are compared there with its METS; files outside
+packages are compared here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from metspack.checking import inventory
 from metspack.checking.catalogue import (
     BAG,
     IN_OUTERMOST,
-    LISTED_PATH,
     PAYLOAD,
     PUT_MARK,
     Batch,
@@ -56,9 +55,9 @@ _FETCH_LINE = re.compile(rb"(\S+)[ \t]+(?:[0-9]+|-)[ \t]+([^\r\n]+?)[\r\n]*", re
 _OXUM = re.compile(rb"Payload-Oxum:[ \t]*([0-9]{1,99})\.([0-9]{1,99})[ \t\r]*", re.IGNORECASE)
 _DECLARED = re.compile(rb"Tag-File-Character-Encoding:[ \t]*(.*)", re.IGNORECASE | re.DOTALL)
 _AS_THEY_STAND = frozenset({"ascii", "utf-8", "utf-8-sig"})  # names may be in another encoding
-# Python has further codecs: those of bytes, and its own ways to write text.
+# Python has further codecs, which are no encodings of text.
 _CODEC = re.compile(r"ascii|utf-(8|16|32)\b.*|(big5|cp|euc|gb|hp|hz|iso|johab|koi8|kz|mac|ptcp|shift|tis).*")
-# The path of a list of tag files is its name.
+# A list of tag files has its name as its path.
 _PUT_LIST = "INSERT INTO manifest (id, name, path, algorithm, read) VALUES (?, ?, ?, ?, ?)"
 _GIVEN = "SELECT id FROM manifest WHERE name = ? AND algorithm = ? AND path IS NULL"
 _LISTS = "SELECT id, name, algorithm, read, path FROM manifest ORDER BY id"
@@ -236,7 +235,6 @@ class _ListedFolder:
         yield from self._lists(names)
         if self.is_bag and _FETCH in names:
             yield from self._of(_FETCH, self._unfetched(min(self.packages)))
-        self._catalogue.put(LISTED_PATH)
         others = () if self._is_whole else self._catalogue.marked(Mark.DOCUMENT)
         self._catalogue.keep_outermost(sorted({*self.packages, *map(folder_of, others)}))
         yield from self._in_no_package()
@@ -305,7 +303,7 @@ class _ListedFolder:
             yield from self._strange(BAG.decode(), 1, number, line)
 
     def _strange(self, name: str, count: int, number: int, first: bytes) -> Iterator[Finding]:
-        """Yield a finding on the unreadable lines of a file, if there are any."""
+        """Yield a finding on the unreadable lines of a file, if any."""
         if count:
             facts = {"found": shown(first.strip()[:SHOWN]), "count": f"{count:,}", "manifest": name}
             yield Code.BAG_LINE.at(name, number, **facts)
@@ -409,7 +407,6 @@ class _ListedFolder:
                 if tags:  # they are few, and read at every level
                     rest.put(_PUT_SAMPLED, Mark.SAMPLED, number)
             rest.put_many("INSERT INTO disk VALUES (?, ?, ?)", self._catalogue.rows(_FILES_IN_NO_PACKAGE))
-            rest.index()
             for path, is_named in () if self._tree.is_packed else rest.rows(_LOOSE):
                 at = f"{self._tree.shown}/{os.fsdecode(path)}"
                 self._loose[at] = bool(is_named) or self._loose.get(at, False)

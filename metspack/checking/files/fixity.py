@@ -75,7 +75,7 @@ UNION ALL
 SELECT path, 6, rowid, line, '', algorithm, digest, NULL FROM statement WHERE source = 'PREMIS only'
 """  # noqa: S608 -- names of columns
 _DOCUMENT = "SELECT document FROM statement WHERE rowid = ?"
-# Of very many statements the equal ones are held once, with the first line.
+# Above this number equal statements are held once, with the first line.
 _MOST_OF_ONE = 10_000
 _SOURCES, _FEWEST = 1_000, 3  # sources that are named in all findings on a file, and in each
 _OF_METS = (
@@ -83,7 +83,7 @@ _OF_METS = (
 )
 
 _ALL = f"{_BY_METS} UNION ALL {_BY_MANIFEST} UNION ALL {_BY_CELL} UNION ALL {_MORE}"
-# In the form of a ledger.
+# The facts of a ledger.
 _FACTS = f"""
 SELECT path, CASE rank WHEN {_LENGTH} THEN 'length:' || length
     WHEN {_ARCHIVE} THEN algorithm || '@' || number || ':' || digest
@@ -97,7 +97,7 @@ ORDER BY path
 """  # noqa: S608 -- a constant
 _IS_METS = "SELECT 1 FROM mets WHERE path = ?"
 
-# The files of a batch, behind the last one's, and the statements on those from one path to another.
+# The files of a batch, after the last path of the one before, and the statements between two paths.
 _FILES = f"""
 SELECT path, size FROM disk WHERE path > ? AND kind = 'f' AND NOT {is_marked(Mark.DONE, "disk.path")}
 ORDER BY path LIMIT ?
@@ -119,7 +119,7 @@ _INDEX_DIGESTS = """
 CREATE INDEX IF NOT EXISTS entry_digest ON entry (digest, algorithm, path)
 WHERE size > 0 AND digest IS NOT NULL
 """
-# The first before the file, or otherwise behind it, with any number of entries of the file itself.
+# The first path before the file, or else the first after it: the file may have any number of entries.
 _OF_DIGEST = """
 SELECT path FROM (SELECT path FROM entry INDEXED BY entry_digest
     WHERE digest = ?1 AND algorithm = ?2 AND path < ?3 AND size > 0 ORDER BY path LIMIT 1)
@@ -190,7 +190,7 @@ class Fixity:
         yield from self._wrong()
 
     def of_agreed(self, agreement: Agreement) -> Iterator[Finding]:
-        """Read the files of agreed segments; put those that differ into the catalogue."""
+        """Hash the files of agreed segments; compare the batches that differ file by file."""
         for paths, found in agreement.unlike(self._progress):
             yield from self._judge_all([(path, self._statements(path)) for path in paths], found)
 
@@ -257,7 +257,7 @@ class Fixity:
         return HashedRun.of([self._hash(path, run.request) for path in run.paths], run.request.algorithms)
 
     def _hash(self, path: bytes, request: DigestRequest, whole: Hashing | None = None) -> Outcome:
-        # A ledger keeps the state before a file is read: for it a METS that was hashed before is read again.
+        # A ledger needs the stamp of before the reading: with one a hashed METS is read again.
         is_read = whole is None and request.is_plain and not self.ledger.is_kept
         read = self._catalogue.all(_READ, path) if is_read else []
         found = {name: digest for _, name, digest in read}
@@ -278,7 +278,7 @@ class Fixity:
         self._note(judged)
 
     def _note(self, judged: Iterable[tuple[bytes, Sequence[Row], Outcome]]) -> None:
-        """Note files in the ledger, if there is one, with the stated facts and the results."""
+        """Note files in the ledger, if any, with the stated facts and the results."""
         if self.ledger.is_kept:
             found = [(path, _facts(rows, outcome), outcome) for path, rows, outcome in judged]
             read = sum(isinstance(outcome, Hashed) for _, _, outcome in found)
@@ -306,9 +306,9 @@ class Fixity:
             yield hashed if hashed.parts else self._read_packed_parts(whole)
 
     def _requests_of(self, whole: Parts) -> Iterator[DigestRequest]:
-        """Yield the digests wanted of each part; of the last part also those wanted of the whole.
+        """Yield the digests wanted of each part; the last part has the whole's algorithms too.
 
-        The last part is hashed for the whole's digests as well because cells may have its digest.
+        Cells may state the digest of the last part in place of the whole's.
         """
         for number, path in enumerate(whole.paths, 1):
             request = self._request(self._statements(path))
@@ -337,7 +337,6 @@ class Fixity:
         return is_read
 
     def _statements(self, path: bytes) -> list[Row]:
-        """Return all statements on a file."""
         return self._catalogue.statements(_ALL, path, _MOST_OF_ONE)
 
     def _request(self, rows: list[Row]) -> DigestRequest:

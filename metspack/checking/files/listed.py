@@ -160,8 +160,8 @@ SELECT EXISTS (SELECT 1 FROM fptr WHERE mets = ?1 AND div IS NULL)
 OR EXISTS (SELECT 1 FROM edge WHERE parent = ?1 AND child IS NOT NULL)
 OR EXISTS (SELECT 1 FROM mptr p JOIN entry e ON e.mets = p.mets AND e.xml_id = p.href WHERE p.mets = ?1)
 """
-# The groups that are pointed at with all in them, the files that are pointed at, and METS are found once, and
-# not looked for with each file.
+# The groups that fptrs name with all files in them, the files that fptrs name, and METS are found once for
+# all files.
 _UNPOINTED = """
 WITH RECURSIVE pointed (grp) AS (
     SELECT id FROM section WHERE mets = ?1 AND name IN (
@@ -181,7 +181,7 @@ AND NOT (e.href IS NULL AND EXISTS (SELECT 1 FROM entry o WHERE o.groupid = e.xm
 AND NOT EXISTS (SELECT 1 FROM mptr p WHERE p.mets = e.mets AND p.href = e.xml_id)
 AND e.grp NOT IN (SELECT grp FROM pointed) ORDER BY e.id
 """
-# An index shows in one go that no ID occurs twice; only where one does is each row looked at.
+# An index shows at once whether an ID occurs twice; only then each row is examined.
 _ANY_ID_TWICE = """
 SELECT EXISTS (SELECT 1 FROM ident i CROSS JOIN entry e ON e.mets = i.mets AND e.xml_id = i.xml_id)
 OR (SELECT count(*) FROM ident) > (SELECT count(*) FROM (SELECT DISTINCT mets, xml_id FROM ident))
@@ -196,7 +196,7 @@ SELECT m.path, e.line, e.xml_id, e.element, e.first FROM (
     ) WINDOW of_id AS (PARTITION BY mets, xml_id ORDER BY line, kind, id)
 ) e JOIN mets m ON m.id = e.mets WHERE e.number > 1 ORDER BY e.id
 """
-# The other file of an ID is found once for the ID.
+# The first file of an ID is found once.
 _LOBS_TWICE = """
 WITH twice AS (
     SELECT xml_id FROM entry WHERE xml_id GLOB '*s[0-9]*.t[0-9]*.c[0-9]*' GROUP BY xml_id HAVING count(*) > 1
@@ -211,7 +211,7 @@ AND e.path IS NOT NULL AND e.path <> f.path
 AND NOT EXISTS (SELECT 1 FROM cell c WHERE c.path = e.path AND NOT c.inside)
 AND EXISTS (SELECT 1 FROM disk d WHERE d.path = e.path AND d.kind = 'f') ORDER BY e.id
 """
-# Of archives with the same bytes the first is found once, not for each of them.
+# The first of archives with the same bytes is found once.
 _ARCHIVES_TWICE = """
 WITH archive AS MATERIALIZED (
     SELECT e.* FROM (SELECT DISTINCT mets, path FROM entry WHERE filed IS NOT NULL) s
@@ -285,7 +285,7 @@ def _structure(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Itera
 def compare(catalogue: Catalogue, *, whole: bool) -> None:
     """Mark entries of METS, and entries that differ from the disk, for ``files`` and ``sizes``.
 
-    The files on disk and the METS documents must be in the catalogue, indexed. Without ``whole`` only the
+    The files on disk and the METS documents must be in the catalogue. Without ``whole`` only the
     entries of METS are marked.
     """
     catalogue.put(_OF_METS)

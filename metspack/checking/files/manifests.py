@@ -47,7 +47,7 @@ from metspack.model import Finding
 from metspack.packages.files import path_of
 from metspack.system import os
 
-# A line with one of these in it may not be plain; each other path is valid as it stands.
+# A line with one of these may need its path changed; any other path is valid as it is.
 _NOT_PLAIN = (b"\r", b"\0", b"\\", b"//", b"/.", b"/\n", b"  /", b"  .")
 _PLAIN_LINES = BulkInsert(
     "listed", "(?3, ?{0}, CAST(?{1} AS TEXT), ?1 + {row} * ?2)", shared=3, per_row=2, counts=1
@@ -423,7 +423,7 @@ def _read_lob_manifest(catalogue: Catalogue, path: bytes, content: Content) -> I
         if not found.digest:
             continue
         if found.algorithm not in numbers:
-            # Without a path: the package's own manifests have to list this file as any other.
+            # It has no path here: the package's manifests must list this file as any other.
             numbers[found.algorithm] = catalogue.put(PUT_LIST, shown(path), None, found.algorithm)
         batch.add(PUT_LINE, numbers[found.algorithm], folder_of(path) + found.path, found.digest, number)
     batch.flush()

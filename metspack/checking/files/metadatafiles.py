@@ -96,8 +96,8 @@ SELECT 'PREMIS only', p.path, p.line, p.document, p.algorithm, p.digest FROM p
 LEFT JOIN stated s ON s.path = p.path AND s.algorithm = p.algorithm WHERE s.path IS NULL
 ORDER BY p.document, p.line
 """  # noqa: S608 -- constants
-# Where no location leads to a listed file they may start from another folder: then only those of objects with
-# the ID or the digest of an entry are reported.
+# If no location of a document leads to a listed file, all may start from another folder: then only objects
+# with the ID or the digest of an entry are reported.
 _NOWHERE = """
 SELECT o.document, min(o.line), count(DISTINCT o.line), o.path FROM object o
 WHERE o.path IS NOT NULL AND NOT EXISTS (SELECT 1 FROM disk d WHERE d.path = o.path)
@@ -123,10 +123,6 @@ SELECT o.document, min(o.line), count(*), l.path, o.algorithm || ' ', o.digest, 
 FROM {_LINES} l CROSS JOIN manifest m ON m.id = l.manifest CROSS JOIN object o ON o.path = l.path
 WHERE o.algorithm = m.algorithm AND o.digest <> l.digest GROUP BY o.document
 """  # noqa: S608 -- constants
-_INDEX_OBJECTS = (
-    "CREATE INDEX IF NOT EXISTS statement_path ON statement (path) WHERE source = 'PREMIS'",
-    "CREATE INDEX IF NOT EXISTS statement_id ON statement (mets, xml_id) WHERE source = 'PREMIS'",
-)
 _HEX = re.compile(r"[0-9A-Fa-f]+")
 _TAG = re.compile(r"<([^\s<>/:]+:)?([^\s<>/:]+)")
 _MARKUP = re.compile(r"(<[^<>]*>)")
@@ -475,7 +471,7 @@ def _compared(catalogue: Catalogue) -> Iterator[Finding]:
     """
     if not catalogue.has("SELECT 1 FROM object"):
         return
-    for sql in (*_INDEX_OBJECTS, _PUT_WHOLES, _PUT_APART):
+    for sql in (_PUT_WHOLES, _PUT_APART):
         catalogue.put(sql)
     yield from _differing(catalogue, (_SIZES, _WHOLE_SIZES))
     yield from _differing(catalogue, (_DIGESTS, _OF_CELLS, _OF_MANIFESTS))

@@ -63,8 +63,8 @@ SELECT document, line, size, algorithm, digest, boundary FROM statement
 WHERE source = 'whole' AND xml_id = ? ORDER BY rowid
 """
 # A child is named by the ID of its file entry (recommendation) or by its OBJID, with a URN before it or not
-# (E-ARK); its METS lists its files, or those of its representations do. What has one ID is found once,
-# and not with each part.
+# (E-ARK); its METS, or those of its representations, list its files. Each ID is found once for all
+# its parts.
 _FIND_HOLDERS = """
 WITH listed AS MATERIALIZED (
     SELECT e.mets, e.xml_id, c.id AS holder, min(e.id) FROM entry e CROSS JOIN mets c ON c.path = e.path
@@ -169,7 +169,7 @@ def put_archive(
 
 
 def of_mets(catalogue: Catalogue) -> Iterator[Finding]:
-    """Put METS statements on split LOBs into the catalogue; yield those that disagree."""
+    """Put METS statements on split LOBs into the catalogue; yield findings on contradictions."""
     yield from _in_mets(catalogue)
     catalogue.put(_PUT_STATEMENTS_OF_METS)
     for whole, paths, size in _complete(catalogue):

@@ -145,7 +145,7 @@ class Graph:
 
 
 class _Builder:
-    """Nodes and edges as they are read from the catalogue."""
+    """The builder of nodes and edges from the catalogue."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -182,7 +182,7 @@ class _Builder:
             codes = self._codes(node.path)
             state = self._state(kept, linked=href is not None, node=node, codes=codes)
             codes = tuple(sorted({*codes, *([code] if code else ())}))
-            # Every link is held, maybe a million: equal texts and tuples are shared.
+            # A graph may have a million links: equal texts and tuples are shared.
             self.edges.append(
                 Edge(
                     parent=parent,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 
 from metspack import uris
 from metspack.checking import grouping
-from metspack.checking.catalogue import PATHS_INDEX, Catalogue, Mark, folder_of, nearest_file, shown
+from metspack.checking.catalogue import Catalogue, Mark, folder_of, nearest_file, shown
 from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
 from metspack.checking.links.mounting import (
@@ -75,13 +75,13 @@ _FREE = f"""
 SELECT path FROM mark WHERE mark = '{Mark.DOCUMENT}' AND path NOT IN (SELECT path FROM mets)
 AND path NOT IN (SELECT path FROM entry WHERE path IS NOT NULL) ORDER BY path LIMIT ?
 """  # noqa: S608 -- a constant
-# Of mptrs with one location the first, where no entry has it.
+# The first of the mptrs with one location, if no entry has it.
 _OUTSIDE = """
 SELECT xml_id, line, href FROM entry WHERE mets = ?1 AND differs = 'outside' UNION ALL
 SELECT NULL, line, href FROM (SELECT min(id), line, href FROM mptr WHERE mets = ?1 AND outside
     AND href NOT IN (SELECT href FROM entry WHERE mets = ?1 AND differs = 'outside') GROUP BY href)
 """
-# A METS that has an entry, where no other division names that entry.
+# A METS with an entry that no other division names.
 _UNSHARED_ENTRY = """
 SELECT 1 FROM entry e WHERE e.mets = ?1 AND e.path = ?2 AND NOT EXISTS (
     SELECT 1 FROM fptr b WHERE b.mets = ?1 AND b.fileid = e.xml_id AND b.div <> ?3)
@@ -102,12 +102,12 @@ _WITH_FOLDED_PATH = """
 SELECT coalesce(xml_id, ''), path FROM entry
 WHERE mets = ? AND lower(CAST(path AS TEXT)) = ? ORDER BY id LIMIT 1
 """
-# Whether a structMap names children by OBJID and location.
+# Finds a division of a structMap that names a child by OBJID and location.
 _BY_BOTH = """
 SELECT 1 FROM mptr o JOIN mptr u ON u.mets = o.mets AND u.div = o.div AND u.named_by = 'location'
 WHERE o.mets = ? AND o.map = ? AND o.named_by = 'OBJID' AND o.childward AND NOT o.up LIMIT 1
 """
-# Whether a METS names children by the IDs of their entries: true unless an mptr names them in another way.
+# Holds for a METS whose mptrs all name children by the IDs of their entries.
 _ONLY_BY_ID = """
 SELECT 1 WHERE NOT EXISTS (
     SELECT 1 FROM mptr m WHERE m.mets = ?1 AND NOT m.up AND m.part IS NULL AND m.named_by <> 'file ID')
@@ -119,7 +119,7 @@ WHERE b.mets = ? AND b.fileid = ? ORDER BY m.id
 """
 _LED_TO = "UPDATE entry SET path = ? WHERE mets = ? AND xml_id = ? AND path = ?"
 _LED_IN = "UPDATE entry SET path = ?, differs = NULL WHERE mets = ? AND line = ? AND href = ?"
-# The METS in an entry that no mptr names, as long as no other link has led to that METS.
+# The METS of an entry that no mptr names, unless another link has led to it.
 _FREE_ENTRY = """
 SELECT e.path FROM entry e WHERE e.mets = ?1 AND e.xml_id = ?2 AND e.path IS NOT NULL
 AND NOT EXISTS (SELECT 1 FROM mptr m WHERE m.mets = e.mets AND m.href = e.xml_id)
@@ -197,7 +197,7 @@ class LinkCheck:
         self._guesses = self._last = 0
         # Very many mptr may name one child.
         self._has_unshared_entry = lru_cache(_NEAR_KEPT)(self._is_unshared)
-        self._is_by_both = lru_cache(1)(self._names_by_both)
+        self._is_by_both = lru_cache(1)(partial(catalogue.has, _BY_BOTH))
         self._edits = RecentEdits()
 
     def findings(self, path: bytes) -> Iterator[Finding]:
@@ -208,7 +208,6 @@ class LinkCheck:
 
     def orphans(self) -> Iterator[Finding]:
         """Yield findings on METS documents on disk that no METS names, and on all METS below them."""
-        self._catalogue.index()
         named = self._catalogue.number("SELECT max(id) FROM mets")
         for (path,) in self._catalogue.rows(_UNNAMED):
             while self._met(path) is None and not self._catalogue.has(_IS_LISTED, path):
@@ -240,7 +239,6 @@ class LinkCheck:
             number, path, parent = row
             self._last = number
             yield from DocumentReader(self._catalogue, self._places, number, path, self._looking).findings()
-            self._catalogue.index_entries()
             (objid,) = self._catalogue.row("SELECT objid FROM mets WHERE id = ?", number) or (None,)
             mets = LinkingMets(number, path, parent, objid)
             yield from self._upward.findings(number)
@@ -354,10 +352,6 @@ class LinkCheck:
         objid = name.replace("+", ":")
         return objid if name and next(self._index.named(objid), None) is not None else None
 
-    def _names_by_both(self, mets: int, structmap: int) -> bool:
-        """Return whether a structMap names children by OBJID and location."""
-        return self._catalogue.has(_BY_BOTH, mets, structmap)
-
     def _leaves(self, href: str) -> bool:
         """Return whether a refused location leads out of the package; any other has its finding."""
         try:
@@ -372,10 +366,10 @@ class LinkCheck:
     def _listed_beside(
         self, mets: LinkingMets, pointer: _Pointer, child: bytes | None
     ) -> tuple[str, bytes] | None:
-        """Return ID and path of the METS meant by a location that leads to no METS or to another.
+        """Return ID and path of the METS that a wrong location means, or None.
 
-        The METS is in a file entry of the same division, or in one whose path differs only in letter case.
-        The result is None for a location without a contradiction, or one that is as likely to be right.
+        A wrong location leads to no METS, or to another. The METS is in a file entry of the same division, or
+        in one whose path differs only in letter case.
         """
         is_there = child is not None and self._is_reached(child)
         is_mets = child is not None and is_mets_name(child)
@@ -403,7 +397,6 @@ class LinkCheck:
         return None
 
     def _is_unshared(self, mets: int, child: bytes | None, div: int) -> bool:
-        self._catalogue.put(PATHS_INDEX)
         return self._catalogue.has(_UNSHARED_ENTRY, mets, child, div)
 
     def _by_objid(self, mets: LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
@@ -621,7 +614,7 @@ class LinkCheck:
         self._guesses += 1
         if self._guesses > _NEAREST_FOR:
             return "", None
-        # An entry that no mptr names is the likelier one to be meant.
+        # An entry that no mptr names is likelier.
         for more in (_NOT_POINTED, ""):
             ids = self._catalogue.rows(f"{_ENTRY_IDS} {more}", mets)
             if near := nearest(href, (xml_id for (xml_id,) in islice(ids, _NEAREST_FOR))):
@@ -631,7 +624,7 @@ class LinkCheck:
         return "", None
 
     def _near_mets(self, child: bytes, package: bytes | None) -> str:
-        """Return the METS that is most like a missing one, out of those that no METS lists so far.
+        """Return the unlisted METS whose path is nearest to a missing one's, or "".
 
         ``package`` is the folder of the package whose representation has the METS, or None for a child.
         """

@@ -60,8 +60,8 @@ class Wanted:
 class MountOutcome:
     """The result of a search: the path of the child's METS and its true place, or a hint.
 
-    ``path`` and ``meant`` are paths in the package, of the child's METS and of the nearest one; ``parent`` is
-    the parent that the nearest one names.
+    ``path`` is that of the child's METS in the package, ``meant`` that of the nearest METS; ``parent`` is the
+    parent that the nearest METS names.
     """
 
     path: bytes | None = None
@@ -96,12 +96,12 @@ class Mounting:
         """
         yield from self._index.search()
         mine, others = self._index.children(wanted.called, wanted.parent.objid)
-        # The child of a copy of its parent that is under check as well is not a child of this parent.
+        # A child of a copy of the parent, which is under check too, is no child of this parent.
         copy = wanted.parent.objid or "", self._root
         mine = [each for each in mine if not self._index.is_within_copy(each, *copy)]
         usable = [each for each in mine if wanted.place is None or self.path_here(each) is None]
         if not usable:
-            # Whether the package packed at its place is that child is checked once it is mounted.
+            # The OBJID of the package packed at its place is compared once it is mounted.
             at = self._vacant(wanted.place)
             in_place = None if at is None else self._index.packed(self._root, at)
             if in_place is None:
@@ -161,7 +161,7 @@ class Mounting:
             )
         if wanted.place is not None:
             return MountOutcome()
-        # An OBJID that the parent names is the nearest only without any other, and is not meant.
+        # An OBJID that the parent names too is only a last resort, and no guess at the child.
         near, likeness = self._index.nearest(wanted.called, self._named_by(wanted.parent))
         found = next(self._index.named(near), None) if near else None
         if not near:
@@ -193,7 +193,7 @@ class Mounting:
             self._catalogue.mark(Mark.PACK, found.pack, folder + b"/")
         named = b"" if wanted.place is None else wanted.place.rpartition(b"/")[2]
         if wanted.place != path and named.lower() == name.lower():
-            # The METS's own name may be written METS.xml there and mets.xml here.
+            # The METS may be METS.xml there and mets.xml here.
             self._catalogue.put("UPDATE entry SET path = ? WHERE path = ?", path, wanted.place)
         if found.given:
             self._places.given[shown(folder)] = found.given
@@ -218,15 +218,12 @@ class Mounting:
             self._last_found = number
             self._found_at.setdefault(os.path.abspath(found), bytes(path))
         here = self._folder_on_disk(mets, document)
-        return (
-            (lambda href: self._found_at.get(_joined(here, href))) if self._found_at else lambda _href: None
-        )
+        return lambda href: self._found_at.get(_joined(here, href)) if self._found_at else None
 
     def leads_to(self, mets: int, document: bytes, href: str, other: bytes) -> bool:
         """Return whether a location in a METS leads to another METS by their places on disk."""
-        return _joined(self._folder_on_disk(mets, document), href) == os.path.abspath(
-            self._places.on_disk(other)
-        )
+        there = os.path.abspath(self._places.on_disk(other))
+        return _joined(self._folder_on_disk(mets, document), href) == there
 
     def _folder_on_disk(self, mets: int, document: bytes) -> str:
         row = self._catalogue.row("SELECT found FROM mets WHERE id = ?", mets)

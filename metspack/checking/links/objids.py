@@ -106,12 +106,12 @@ class ObjidIndex(tempdb.Scratch):
 
     @property
     def granted(self) -> bool:
-        """Return whether there are roots beside the packages under check."""
+        """Return whether further roots were granted."""
         return len(self._roots) > self.checked
 
     @property
     def are_several(self) -> bool:
-        """Return whether there are other packages or roots in which the other end of a link may be."""
+        """Return whether another package or root may have the other end of a link."""
         return self.granted or len(self._given) > 1
 
     def search(self) -> Iterator[Finding]:
@@ -272,14 +272,13 @@ class ObjidIndex(tempdb.Scratch):
     def children(self, objid: str, parent: str | None) -> tuple[list[FoundPackage], list[FoundPackage]]:
         """Return a parent's children with this OBJID, and the other packages with this OBJID.
 
-        A child's OBJID is unique only beside its parent, so a package that names another parent is that
-        one's. A package that names no parent is taken if there is no other (E-ARK AIP: that link is
-        optional).
+        A child's OBJID is unique only beside its parent: a package that names another parent is a child of
+        that one. A package without a parent is taken if no other fits (the link is optional in E-ARK AIP).
         """
         found = list(self.named(objid))
         if parent is None:
             return found, []
-        # Even without a label, an mptr that names the parent is the link to it.
+        # An mptr that names the parent is the link to it, with any label.
         mine = [each for each in found if bare(parent) in each.ups | each.downs]
         if not mine:
             mine = [each for each in found if not each.ups and bare(each.objid) != bare(parent)]
@@ -317,7 +316,7 @@ class ObjidIndex(tempdb.Scratch):
         return self.nearest(objid, self._siblings[key] | {bare(child)})
 
     def mean(self, found: FoundPackage, parent: str | None) -> None:
-        """Note that a parent means a package by a name that it does not have."""
+        """Note a package that a parent means by a wrong name."""
         self._meant.add((found.shown, bare(parent or "")))
 
     def is_meant(self, child: str, parent: str) -> bool:
@@ -342,7 +341,7 @@ class ObjidIndex(tempdb.Scratch):
         return child in self._claims
 
     def _read(self, document: int, root: int, pack: bytes | None, path: bytes) -> None:
-        """Read the links of a document once, as far as it is readable."""
+        """Read the links of a document once, up to a fault."""
         if self.row("SELECT 1 FROM document WHERE id = ? AND read", document) is not None:
             return
         self.put("UPDATE document SET read = 1 WHERE id = ?", document)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise, starmap
 
 from metspack.checking import grouping
-from metspack.checking.catalogue import LISTED_PATH, PATHS_INDEX, Catalogue, shown, span_below
+from metspack.checking.catalogue import Catalogue, shown, span_below
 from metspack.checking.codes import Code
 from metspack.checking.similarity import likeness
 from metspack.checking.tree import CheckedTree
@@ -108,7 +108,7 @@ _EXCHANGED = Code.CHILDREN_SWAPPED.id, Code.CHILDREN_EXCHANGED.id
 
 @dataclass(frozen=True, slots=True)
 class _Child:
-    """A child with the OBJID that its parent names and the one in its METS."""
+    """A child with the OBJID that its parent names and the OBJID in its METS."""
 
     id: int
     path: bytes
@@ -146,8 +146,6 @@ def findings(catalogue: Catalogue, places: CheckedTree, after: int = 0) -> Itera
     others = [
         child for child in starmap(_Child, catalogue.rows(_CALLED, after)) if bare(child.objid) != child.key
     ]
-    if others:
-        catalogue.put(PATHS_INDEX)
     for ring in filter(_is_exchange, _rings(others, sibling)):
         # What is stated of them is compared and corrected.
         places.agreement.put_holding_back(*(each.path for each in ring))
@@ -287,7 +285,6 @@ def _is_described(catalogue: Catalogue, places: CheckedTree, child: _Child, othe
 
 
 def _has_digest(places: CheckedTree, child: _Child, algorithm: str, digest: object) -> bool:
-    """Return whether a child's METS has a digest."""
     try:
         with places.content(child.path) as content:
             hashers = Hashers((algorithm,)).take(content.chunks())
@@ -314,14 +311,13 @@ def _describe(catalogue: Catalogue, pairs: _Pairs) -> None:
 
 def _list_anew(catalogue: Catalogue, pairs: _Pairs) -> None:
     """Apply the manifests' lines on each child's files to the paths where these files are."""
-    catalogue.put(LISTED_PATH)
     for each, place in pairs:
         catalogue.put(_MOVE_LISTED, *span_below(place.folder), each.folder)
     catalogue.put("UPDATE listed SET path = substr(path, 2) WHERE path >= x'00' AND path < x'01'")
 
 
 def divisions(catalogue: Catalogue) -> Iterator[Finding]:
-    """Yield the findings on divisions, once all links are followed and the catalogue is indexed."""
+    """Yield the findings on divisions, once all links are followed."""
     if catalogue.has("SELECT 1 FROM fptr WHERE div IS NOT NULL"):
         for path, line, fileid, child, expected in catalogue.rows(_OF_ANOTHER, *_EXCHANGED):
             facts = {"fileid": fileid, "found": shown(child), "expected": shown(expected)}
@@ -364,6 +360,5 @@ def styles(catalogue: Catalogue, mets: int, path: bytes, most: int) -> Iterator[
 
 
 def _called_map(name: str) -> str:
-    """Return the name of a structMap for messages."""
     kind, _, label = name.partition("\n")
     return f"the structMap labelled {label!r}" if label != "None" else f"the structMap of type {kind!r}"

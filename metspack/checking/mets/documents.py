@@ -106,8 +106,7 @@ INSERT INTO technical VALUES (?1, ?4, ?2, ?3, ?3, ?5, ?5) ON CONFLICT DO UPDATE 
     first = coalesce(min(first, excluded.first), first, excluded.first),
     last = coalesce(max(last, excluded.last), last, excluded.last)
 """
-# Objects of one section, or of one amdSec, whose statements differ are on several files, or on a file and its
-# source.
+# Objects in one section or amdSec with different digests describe several files, or a file and its source.
 _OF_SECTION = """
 SELECT nullif(algorithm, ''), first, line, CASE WHEN smallest = largest THEN smallest END FROM technical
 WHERE xml_id = ? AND first IS last ORDER BY algorithm = '', length(first) DESC
@@ -163,7 +162,7 @@ class DocumentReader:
         agreement = self._places.agreement
         segment = agreement.holding(self._path)
         if segment is not None and segment.mets == self._path:
-            # Its files have no findings and an fptr each.
+            # The files of a held segment have no findings, and each has its fptr.
             agreement.put_apart(segment, self._mets)
             sql = "UPDATE mets SET size = ?, ok = 1, pointed = 1 WHERE id = ?"
             self._catalogue.put(sql, segment.size, self._mets)
@@ -344,7 +343,7 @@ class DocumentReader:
     def _technical(self, fact: reader.File, path: bytes | None) -> reader.File:
         """Return a file with the SIZE and CHECKSUM of PREMIS in METS where it lacks them.
 
-        All other PREMIS statements on it are kept, to be compared like those of metadata files.
+        The other PREMIS statements on it are kept and compared like those of metadata files.
         """
         if fact.admid is None or not self._has_objects:
             return fact
@@ -400,7 +399,7 @@ class DocumentReader:
             }
             yield Code.MAP_OF_ANOTHER_TYPE.at(self._name, mptr.line, **facts)
         if mptr.named_by is By.LOCATION and not mptr.is_ancestor:
-            # Another package may lie beside this one, which is found when the link is followed.
+            # The link may lead to a package beside this one, which is searched when the link is followed.
             *_, refused = self._located(href, mptr.line, "", may_leave=True, needed=True)
             if refused is not None:
                 yield refused
@@ -458,7 +457,7 @@ class DocumentReader:
             path, pseudo, refused = self._located(fact.href, fact.line, fact.id or "", needed=needed)
             is_of_mets = fact.element == "file" and is_mets_name(fact.href)
             if refused is not None and refused.code == Code.LEAVES_ROOT.id and is_of_mets:
-                # A child package may lie beside this one, which is found when all links are followed.
+                # The entry may name a child beside this package, which is searched with the links.
                 differs = "outside"
             elif refused is not None:
                 yield refused
@@ -513,9 +512,9 @@ class DocumentReader:
 
     @staticmethod
     def _of_archive(path: bytes | None, fact: reader.File) -> tuple[bool | None, bool | None]:
-        """Return whether an archive is named and filed as one, or None twice for another file.
+        """Return whether an archive has its name and its fileGrp, or None twice for another file.
 
-        A LOB may be a SIARD archive too; the package's is the one that the METS files as such.
+        A LOB may be a SIARD archive too: only the METS's fileGrp tells the package's archive.
         """
         if path is None or fact.element == "FLocat":
             return None, None
@@ -546,7 +545,7 @@ class DocumentReader:
                 return None, False, None if may_leave else self._left(line, place, href)
             return None, False, Code.REFUSED.at(self._name, line, place, href=href, reason=error.message)
         for repair in reference.repairs:
-            # The path exists, or begins in the package: a packed one has no folders.
+            # A repaired path exists, or its first name does: in a pack folders may have no entries.
             starts = (path.split(b"/", 1)[0], path)
             if repair is not Repair.PSEUDO_ABSOLUTE or any(map(self._places.is_there, starts)):
                 self._count_repair(repair, line, href)

@@ -145,7 +145,6 @@ class References(tempdb.Scratch):
         self._keep_target(element, at.expanded(attributes))
 
     def _keep_target(self, element: str, attributes: dict[str, str]) -> None:
-        """Keep an element's ID and label."""
         label = attributes.get(f"{XLINK} label")
         if (value := attributes.get("ID")) is not None:
             hashed = _hash(value.strip())

@@ -284,7 +284,7 @@ _PREFIXES = {
 }
 
 Blocks = Callable[[], Iterable[bytes]]
-"""A document to be read from its beginning, as often as it is called."""
+"""Returns the blocks of a document from its beginning, at each call."""
 
 
 class Validation:

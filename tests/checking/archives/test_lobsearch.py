@@ -308,7 +308,6 @@ def finder(root: Path) -> Iterator[Finder]:
     with Catalogue() as catalogue, ZipContainer.opened(root / "y.siard") as container:
         nothing = Agreement(root, Looking(), catalogue)
         list(checking_walking.findings(catalogue, CheckedTree(FolderTree(root), nothing, 0), whole=True))
-        catalogue.index()
         files = Files(catalogue, root, nothing)
         yield Finder(files, container, b"y.siard", Mapping(catalogue, files, b"y.siard"))
 
