@@ -69,8 +69,7 @@ def contents(root: Path, extent: FileExtent) -> Iterator[bytes]:
     try:
         with reading.streaming(root, extent.path) as (descriptor, chunks):
             _check(_stamp(descriptor, extent), promised, what, "since it was found")
-            came = 0
-            start = extent.offset or 0
+            came, start = 0, extent.offset or 0
             for block in chunks(start, start + extent.size):
                 came += len(block)
                 yield block

@@ -128,9 +128,8 @@ def _pieces(path: Path) -> tuple[Path, tuple[Path | FileBelow | FileRange, ...]]
     )
     for expected, number in enumerate(numbers, start=1):
         if number != expected:
-            what = (
-                "is there twice" if number < expected else f"is missing; found {_piece(whole, number).name}"
-            )
+            name = _piece(whole, number).name
+            what = "is there twice" if number < expected else f"is missing; found {name}"
             raise SourceError(
                 f"{whole} was cut into parts, and {_piece(whole, min(expected, number)).name} {what}",
                 hint="All parts lie beside one another, numbered from 001 without a gap (SIARD 2.2 S_8.2-0).",
