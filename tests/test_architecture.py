@@ -48,7 +48,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 875,
     "inspecting": 550,
     "packages": 3_006,
-    "checking": 13_987,
+    "checking": 14_032,
     "building": 3_057,
     "reporting": 2_356,
     "restoring": 1_807,

@@ -41,8 +41,8 @@ class SegmentLook:
     """A segment to reconcile: paths below the package's root, and the manifests of the package.
 
     ``mets`` is its METS, ``data`` the folder of the listed files: the METS's folder, or in a representation
-    the folder below. ``manifests`` are the algorithms of the package's manifests. The files are compared in
-    ``parts``.
+    the folder below; ``pack`` is the zip file that holds them, if any. ``manifests`` are the algorithms of
+    the package's manifests. The files are compared in ``parts``.
     """
 
     root: Path
@@ -50,6 +50,7 @@ class SegmentLook:
     data: bytes
     manifests: tuple[str, ...]
     budgets: Budgets
+    pack: bytes = b""
     parts: int = 1
 
     @property
@@ -124,6 +125,7 @@ class AgreedSegment:
 
     mets: bytes
     data: bytes
+    pack: bytes
     size: int
     digests: Mapping[str, str]
     opening: Opening

@@ -33,7 +33,7 @@ from metspack.files.byteranges import FileBelow
 from metspack.files.tempdb import BulkInsert
 from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
-from metspack.packages.files import FolderTree, PackageTree, PackedTree
+from metspack.packages.files import FolderTree, PackageTree, PackedTree, path_of
 from metspack.system import os
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
@@ -67,7 +67,9 @@ def findings(
     """
     tree, _ = places.held(start)
     taking = _Taking(catalogue, start, whole=whole)
-    if isinstance(tree, FolderTree):
+    if (agreed := places.agreement.at(start)) is not None:
+        taking.take_agreed(agreed)
+    elif isinstance(tree, FolderTree):
         yield from _walk(taking, tree, places.agreement)
     else:
         yield from _list_packed(taking, tree, start)
@@ -242,9 +244,9 @@ def beside(
     """Yield findings on bytes between the entries of packed files, and files outside packages.
 
     ``packages`` are the folders of packages under check, by their roots: a packed file in a granted root may
-    hold other packages. Packed files that were ``seen`` are left out. Files for which ``covers`` is true are
-    on a list and have no finding; without ``covers`` only the bytes between entries are checked.
-    ``together`` keeps the note on files that macOS left behind.
+    hold other packages. Packed files that were ``seen`` or hold an agreed segment are left out. Files for
+    which ``covers`` is true are on a list and have no finding; without ``covers`` only the bytes between
+    entries are checked. ``together`` keeps the note on files that macOS left behind.
     """
     packed: dict[FileBelow, list[PackedTree]] = {}
     for tree in places.trees:
@@ -252,8 +254,9 @@ def beside(
             packed.setdefault(tree.file, []).append(tree)
     seen.update(packed)
     for file, trees in packed.items():
-        with suppress(PackedError):  # reported where the file is listed
-            yield from _beside(file, trees, packages, covers, together)
+        if places.agreement.in_pack(path_of(file.segments)) is None:
+            with suppress(PackedError):  # reported where the file is listed
+                yield from _beside(file, trees, packages, covers, together)
 
 
 def _beside(

@@ -21,6 +21,7 @@ FEW = 1 << 18
 """The bytes of METS below which rows are as fast as held segments."""
 
 _BYTES_OF_A_FILE = 300  # in METS
+_PACKED = 100  # bytes of a packed segment for each byte of its METS
 _AT_ONCE = 1_000  # segments whose sizes are read together
 
 
@@ -40,7 +41,7 @@ def hold_segments(
         jobs = HERE.useful(looking.jobs, files=sum(sizes) // _BYTES_OF_A_FILE, size=0)
         looks = (look for look, _ in _looks(package.absolute(), looking))
         first = next(looks)
-        if len(sizes) == 1 and jobs > 1:
+        if len(sizes) == 1 and jobs > 1 and not first.pack:
             look_in_two(first, agreement.take)
             return
         with closing(HERE.results(look_at, chain((first,), looks), jobs, progress)) as results:
@@ -52,20 +53,25 @@ def hold_segments(
 
 
 def _looks(root: Path, looking: Looking) -> Iterator[tuple[SegmentLook, int]]:
-    """Yield the segments on disk, each with the bytes of its METS; raises ``OSError``."""
+    """Yield the segments on disk, each with about the bytes of its METS; raises ``OSError``.
+
+    Packed segments are left out if bytes are read: their files are read in the order of the zip file.
+    """
     statuses = reading.statuses(root, (), MANIFESTS.values())
     manifests = tuple(name for name, found in zip(MANIFESTS, statuses, strict=True) if found)
-    found = places(root)
+    found = (each for each in places(root) if not (each[2] and looking.level.hashes))
     while some := list(islice(found, _AT_ONCE)):
-        statuses = reading.statuses(root, (), [os.fsdecode(mets) for mets, _ in some])
-        for (mets, data), status in zip(some, statuses, strict=True):
+        statuses = reading.statuses(root, (), [os.fsdecode(pack or mets) for mets, _, pack in some])
+        for (mets, data, pack), status in zip(some, statuses, strict=True):
             if status is not None:
+                size = status[0] // (_PACKED if pack else 1)
                 look = SegmentLook(
                     root=root,
                     mets=mets,
                     data=data,
-                    manifests=manifests,
+                    manifests=() if pack else manifests,
                     budgets=looking.budgets,
-                    parts=parts_of(status[0]),
+                    pack=pack,
+                    parts=1 if pack else parts_of(size),
                 )
-                yield look, status[0]
+                yield look, size

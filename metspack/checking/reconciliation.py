@@ -188,7 +188,7 @@ class SegmentSources(PartitionStore):
         apart = frozenset(in_mets.keys() - on_disk.keys())
         above, data = self._look.above, self._look.data + b"/"
         are_inside = all((above + name).startswith(data) for name in apart)
-        if len(apart) > _MOST_APART or (apart and not are_inside):
+        if len(apart) > _MOST_APART or (apart and (self._look.pack or not are_inside)):
             raise DifferenceError
         if on_disk != {name: size for name, size in in_mets.items() if name not in apart}:
             raise DifferenceError

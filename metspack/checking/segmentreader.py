@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
-from itertools import chain
+from itertools import chain, islice
 from operator import ge
 from pathlib import Path
 
@@ -21,10 +22,11 @@ from metspack.checking.mets import schema
 from metspack.checking.mets.documents import sum_of_hashes
 from metspack.checking.mets.references import References
 from metspack.checking.reconciliation import DifferenceError, NotHeld, SegmentSources, Statement
-from metspack.containers.ipreader import Content
+from metspack.containers.ipreader import Content, OpenPacks
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers
 from metspack.errors import MetspackError, TargetError
 from metspack.files import pread, reading, walking
+from metspack.files.byteranges import FileBelow
 from metspack.files.partitions import PartitionedColumns
 from metspack.layouts.names import SEGMENT, SIARD
 from metspack.locations import mappingtxt
@@ -32,7 +34,7 @@ from metspack.mets import CSIP_METS, PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import Mptr
 from metspack.mets.reader import Fact, File, Fptr, Identified, Root, StatedObject
-from metspack.packages.files import FolderTree
+from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
 from metspack.packages.metsfiles import PlainRun, has_archive, may_be_children, plain_files
 from metspack.system import os
 
@@ -43,11 +45,12 @@ _LOB_MANIFEST = b"manifest.txt"
 _MOST_FACTS = 200
 _DEEPEST = 4  # folders above a segment's
 _MOST_FOLDERS, _MOST_INNER = 100_000, 10_000
-_MOST_NAMES = 1_000
+_MOST_NAMES, _MOST_PACKED = 1_000, 25_000
 _FEW = 100  # files beside an archive, or pieces of it
 _LINE = 1 << 13  # bytes that hold a line of a manifest, as a path is no longer than 4,096
 _HEXADECIMAL = b"0123456789abcdef"
-_BEHIND_SLASH = b"0"
+_ZIP, _BEHIND_SLASH = b".zip", b"0"
+_PACKED = re.compile(SEGMENT.pattern.encode() + rb"\.zip")
 _HELD_AT_ONCE = 1_000  # files at least
 _ID_PARTS = 64
 _METS, _CSIP_METS, _MAPPING = PLAIN_METS.encode(), CSIP_METS.encode(), mappingtxt.NAME.encode()
@@ -60,14 +63,14 @@ _PLAIN_FILE = {"element": "file", "groupid": None, "seq": None, "embedded": Fals
 Moved = Callable[[int], None]
 
 
-def places(root: Path) -> Iterator[tuple[bytes, bytes]]:
-    """Yield METS and data folder of each segment; segments do not overlap.
+def places(root: Path) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Yield METS, data folder and zip file of each segment; segments do not overlap.
 
-    Segments are folders named like segments, and representations with more than an archive. A root with a
-    METS, without manifests and such folders, is one segment.
+    Segments are folders named like segments, at the root also zip files, and representations with more than
+    an archive. A root with a METS, without manifests and such folders, is one segment.
     """
     if _is_single_segment(root):
-        yield _METS, b""
+        yield _METS, b"", b""
         return
     waiting, count = [b""], 0
     while waiting:
@@ -76,15 +79,17 @@ def places(root: Path) -> Iterator[tuple[bytes, bytes]]:
         if folder.rpartition(b"/")[0].endswith(_REPRESENTATIONS) and _CSIP_METS in files:
             data = folder + b"/data"
             if data in below and not _has_only_archive(*_entries(root, data)):
-                yield folder + b"/" + _CSIP_METS, data
+                yield folder + b"/" + _CSIP_METS, data, b""
                 continue
         count += len(below)
         if count > _MOST_FOLDERS:
             return
-        for each in sorted(below):
+        packed = () if folder else filter(_PACKED.fullmatch, files)
+        packs = {name.removesuffix(_ZIP): name for name in packed}
+        for each, pack in sorted((packs | dict.fromkeys(below, b"")).items()):
             if SEGMENT.fullmatch(os.fsdecode(each.rpartition(b"/")[2])):
-                yield each + b"/" + _METS, each
-            elif each.count(b"/") < _DEEPEST:
+                yield each + b"/" + _METS, each, pack
+            elif not pack and each.count(b"/") < _DEEPEST:
                 waiting.append(each)
 
 
@@ -93,17 +98,20 @@ def _is_single_segment(root: Path) -> bool:
     mets, *manifests = reading.statuses(root, (), (PLAIN_METS, *MANIFESTS.values()))
     if mets is None or any(manifests):
         return False
-    return not any(map(SEGMENT.fullmatch, map(os.fsdecode, _entries(root, b"")[0])))
+    below, files = _entries(root, b"")
+    return not any((*map(SEGMENT.fullmatch, map(os.fsdecode, below)), *map(_PACKED.fullmatch, files)))
 
 
 def _entries(root: Path, folder: bytes) -> tuple[list[bytes], list[bytes]]:
-    """Return the paths of a folder's folders, and the first names of its files."""
+    """Return a folder's folders by path, its first files by name, and all packed segments."""
     below: list[bytes] = []
     files: list[bytes] = []
     for lot in walking.lots(root, (), folder, sizes=False):
         below += lot.folders
         if len(files) < _MOST_NAMES:
             files += lot.names
+        elif _ZIP in lot.files:
+            files += filter(_PACKED.fullmatch, lot.names)
     return below, files
 
 
@@ -122,7 +130,10 @@ Take = Callable[[AgreedSegment, Iterator[AgreedColumns]], object]
 def look_at(look: SegmentLook, _moved: Moved) -> LookedAt | None:
     """Return a segment on which all sources agree, with its files, or None if they differ."""
     found: list[LookedAt] = []
-    _look(look, lambda *made: found.append((made[0], tuple(made[1]))), read_mets(look))
+    with closing(OpenPacks(look.budgets)) as packs:
+        _look(
+            look, lambda *made: found.append((made[0], tuple(made[1]))), _tree(look, packs), read_mets(look)
+        )
     return next(iter(found), None)
 
 
@@ -132,24 +143,26 @@ def look_in_two(look: SegmentLook, take: Take) -> None:
     Memory is flat.
     """
     with closing(processes.Ahead(read_mets, look)) as mets:
-        _look(look, take, mets.remaining_results(), mets.ready_results)
+        _look(look, take, FolderTree(look.root), mets.remaining_results(), mets.ready_results)
 
 
 def read_mets(look: SegmentLook) -> Iterator[Statement | AgreedSegment]:
     """Yield the statements of a segment's METS on its files, and last the segment."""
-    yield from _MetsReader(look).statements()
+    with closing(OpenPacks(look.budgets)) as packs:
+        yield from _MetsReader(look).statements(_tree(look, packs))
 
 
 def _look(
     look: SegmentLook,
     take: Take,
+    tree: PackageTree,
     mets: Iterator[Statement | AgreedSegment],
     come: Callable[[], Iterable[Statement | AgreedSegment]] = tuple,
 ) -> None:
     """Give a segment to ``take`` unless sources differ; ``come`` gives METS's statements so far."""
     try:
         with SegmentSources(look) as sources:
-            take(_compared(look, sources, mets, come), sources.columns())
+            take(_compared(look, tree, sources, mets, come), sources.columns())
     except TargetError:
         raise
     except (DifferenceError, OSError, MetspackError, safexml.XmlError):
@@ -158,6 +171,7 @@ def _look(
 
 def _compared(
     look: SegmentLook,
+    tree: PackageTree,
     sources: SegmentSources,
     mets: Iterator[Statement | AgreedSegment],
     come: Callable[[], Iterable[Statement | AgreedSegment]],
@@ -172,13 +186,13 @@ def _compared(
             else:
                 sources.take(each)
 
-    folders = _read_folder(look, sources, lambda: take(come()))
+    folders = _read_folder(look, tree, sources, lambda: take(come()))
     stretches = {name: _stretch(look, name, lines) for name, lines in sources.lines.items()}
     sources.end_beside()
     take(mets)
     if stated is None:
         raise DifferenceError
-    _read_references(look, stated, sources)
+    _read_references(look, stated, tree, sources)
     folded = {each.removeprefix(look.above).lower() for each in folders if each != each.lower()}
     parts = range(look.parts if folded or not sources.are_same else 0)
     compared = [sources.compare(part, stated.algorithm, folded) for part in parts]
@@ -190,6 +204,11 @@ def _compared(
         placed = tuple((number, look.above + name, digest) for number, name, digest in others)
         stretches[algorithm] = replace(stretch, others=placed)
     return replace(stated, folders=folders, stretches=stretches, apart=apart)
+
+
+def _tree(look: SegmentLook, packs: OpenPacks) -> PackageTree:
+    file = FileBelow(root=look.root, segments=names_of(look.pack))
+    return PackedTree(packs, file) if look.pack else FolderTree(look.root)
 
 
 # --- METS ---------------------------------------------------------------------------------------------
@@ -227,10 +246,10 @@ class _MetsReader:
 
             self._survey = Survey(Faults(_OF_REPRESENTATIONS), is_package=False)
 
-    def statements(self) -> Iterator[Statement | AgreedSegment]:
+    def statements(self, tree: PackageTree) -> Iterator[Statement | AgreedSegment]:
         """Yield all statements; raises ``DifferenceError`` and the errors of reading."""
         look = self._look
-        with FolderTree(look.root).content(look.mets) as content:
+        with tree.content(look.mets) as content:
             size = content.size
             yield from self._read(content)
             opening = profiles.opening(content.blocks())
@@ -247,6 +266,7 @@ class _MetsReader:
         yield AgreedSegment(
             mets=look.mets,
             data=look.data,
+            pack=look.pack,
             size=size,
             digests={name: self._hashers.digest(name).value for name in MANIFEST_ALGORITHMS},
             opening=opening,
@@ -409,13 +429,15 @@ class _MetsReader:
 # --- The folder, and manifests ------------------------------------------------------------------------
 
 
-def _read_folder(look: SegmentLook, sources: SegmentSources, pause: Callable[[], None]) -> tuple[bytes, ...]:
+def _read_folder(
+    look: SegmentLook, tree: PackageTree, sources: SegmentSources, pause: Callable[[], None]
+) -> tuple[bytes, ...]:
     """Read names and sizes in a segment's folder; return its folders, distinct in any case.
 
     ``pause`` is called between batches.
     """
     folders: list[bytes] = []
-    for inner, names, sizes in _in_folder(look):
+    for inner, names, sizes in _in_pack(look, tree) if isinstance(tree, PackedTree) else _in_folder(look):
         folders += inner
         sources.take_files(names, sizes)
         pause()
@@ -455,6 +477,20 @@ def _usual(lot: walking.Lot) -> Iterator[bytes]:
         yield from (name for name in lot.names if SIARD.encode() not in name.lower())
     else:
         yield lot.files
+
+
+def _in_pack(look: SegmentLook, pack: PackedTree) -> Iterator[_Lot]:
+    """Yield the folders and files of a zip file by their paths in its one folder."""
+    items = list(islice(pack.items(), _MOST_PACKED + 2))
+    names = [each.name[len(look.above) :] for each in items]
+    is_plain = all(each.kind == "f" and each.name.startswith(look.above) for each in items)
+    if not is_plain or not are_usual(b"/".join(names)) or sum(map(is_mets_name, names)) != 1:
+        raise DifferenceError
+    if len(items) > _MOST_PACKED or pack.stray():
+        raise DifferenceError
+    parts = {tuple(each.name.split(b"/")[:-1]) for each in items}
+    folders = sorted({b"/".join(each[:stop]) for each in parts for stop in range(2, len(each) + 1)})
+    yield folders, names, [each.size or 0 for each in items]
 
 
 def _stretch(look: SegmentLook, algorithm: str, lines: PartitionedColumns) -> ManifestStretch:
@@ -511,7 +547,9 @@ def _line_behind(descriptor: int, at: int, stop: int) -> tuple[int, bytes | None
 # --- Metadata files -----------------------------------------------------------------------------------
 
 
-def _read_references(look: SegmentLook, stated: AgreedSegment, sources: SegmentSources) -> None:
+def _read_references(
+    look: SegmentLook, stated: AgreedSegment, tree: PackageTree, sources: SegmentSources
+) -> None:
     """Read the metadata files that METS names; refuse a file with a finding."""
     for each in stated.facts:
         if not isinstance(each, File) or _is_file(each):
@@ -519,7 +557,7 @@ def _read_references(look: SegmentLook, stated: AgreedSegment, sources: SegmentS
         if each.href is None or each.others or not uris.are_plain((each.href,)):
             raise DifferenceError
         path = look.above + each.href.encode()
-        with FolderTree(look.root).content(path) as content:
+        with tree.content(path) as content:
             if not metadatafiles.is_sound(each, path, content, look.above, sources.take_objects):
                 raise DifferenceError
 

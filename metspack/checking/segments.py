@@ -51,8 +51,9 @@ _APART = NUL  # before the folder of files apart
 
 _SCHEMA = """
 CREATE TABLE segment (
-    folder BLOB UNIQUE, first INTEGER, mets BLOB, data BLOB, files INTEGER, total INTEGER, algorithm TEXT,
-    entry INTEGER, kept TEXT);
+    folder BLOB UNIQUE, first INTEGER, mets BLOB, data BLOB, pack BLOB, files INTEGER, total INTEGER,
+    algorithm TEXT, entry INTEGER, kept TEXT);
+CREATE INDEX segment_pack ON segment (pack) WHERE pack <> X'';
 CREATE INDEX segment_data ON segment (data);
 CREATE TABLE inner (path BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stem (stem TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -193,8 +194,9 @@ class Agreement(tempdb.Scratch):
                 total += 0 if is_apart else sum(some.sizes)
         kept = text_of(replace(segment, apart=frozenset(), files=files, total=total))
         with tempdb.explained(_KEPT):
-            row = (folder, self.files, segment.mets, segment.data, files, total, segment.algorithm, kept)
-            do("INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)", (row,))
+            named = segment.mets, segment.data, segment.pack
+            row = (folder, self.files, *named, files, total, segment.algorithm, kept)
+            do("INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)", (row,))
             do("INSERT OR IGNORE INTO inner VALUES (?)", zip(segment.folders))
             do("INSERT OR IGNORE INTO stem VALUES (?)", zip(segment.stems))
             starts = ((folder, name, stretch.start) for name, stretch in segment.stretches.items())
@@ -392,6 +394,10 @@ class Agreement(tempdb.Scratch):
     def of_data(self, data: bytes) -> AgreedSegment | None:
         """Return the segment whose data folder this is, or None."""
         return self._one("data = ?", data)
+
+    def in_pack(self, pack: bytes) -> AgreedSegment | None:
+        """Return the segment in a zip file, or None."""
+        return self._one("pack <> X'' AND pack = ?", pack)
 
     def _one(self, condition: str, *values: bytes) -> AgreedSegment | None:
         row = self.row(f"SELECT folder FROM segment WHERE {condition} LIMIT 1", *values)  # noqa: S608 -- constants
