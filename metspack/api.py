@@ -437,7 +437,7 @@ def cat(
     """
     wanted = [parsed_range(each) for each in ranges]
     with PackageReader(as_place(path), budgets, as_places(roots)) as package:
-        yield from joining.extracted(package, optionfields.checked("lob", str, lob), wanted, verify=verify)
+        yield from joining.extract(package, optionfields.checked("lob", str, lob), wanted, verify=verify)
 
 
 def list_lobs(

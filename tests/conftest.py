@@ -1,4 +1,4 @@
-"""What every test of the suite gets: no network, no clock from outside, the samples of the checkout."""
+"""Fixtures of every test: no network, no clock from outside, the samples of the checkout."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HOSTILE = (
         "cli/test_odd_sources.py",
     ),
 )
-"""Tests of what others may send: of all that metspack opens there it is noted whether that was granted."""
+"""Tests of hostile input, in which metspack may open only granted files."""
 
 
 # Tests and the programs that they start are compiled once, not each time anew, whatever the shell says;
@@ -69,7 +69,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class _Shown:
-    """What a run says besides: each failure with its name as it happens, and which tests are left out."""
+    """Shows each failure with its name as it happens, and the tests that are left out."""
 
     def __init__(self, reporter: pytest.TerminalReporter) -> None:
         self._reporter = reporter
@@ -135,7 +135,7 @@ _real = functools.cache(os.path.realpath)  # of folders that stay where they are
 def _nothing_is_opened_that_was_not_granted(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """On hostile input metspack reads below temporary folders, the checkout and the data for tests alone."""
+    """Fail where hostile input makes metspack open files outside of the granted folders."""
     if not str(request.path.relative_to(CHECKOUT / "tests")).startswith(_HOSTILE):
         yield
         return

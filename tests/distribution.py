@@ -1,4 +1,4 @@
-"""Install what a folder holds for publication, each in a fresh environment, and use it there.
+"""Install the wheel and the sdist of a folder, each in a fresh environment, and use them.
 
 ``python -m tests.distribution dist``; uv gets the dependencies, from its cache or the index.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def main(folder: Path) -> None:
-    """Try the wheel and the sdist of a folder; raises ``CalledProcessError`` for what fails."""
+    """Try the wheel and the sdist of a folder; raise ``CalledProcessError`` on a failure."""
     for pattern in ("*.whl", "*.tar.gz"):
         (package,) = folder.glob(pattern)
         with tempfile.TemporaryDirectory() as place:
@@ -22,7 +22,7 @@ def main(folder: Path) -> None:
 
 
 def used(package: Path, place: Path) -> str:
-    """Install a wheel or an sdist in a new environment; build and check the sample; return its version."""
+    """Install a wheel or an sdist in a new environment, build and check the sample there."""
     environment = {name: os.environ[name] for name in os.environ if not name.startswith("PYTHON")}
     environment |= {"VIRTUAL_ENV": str(place / "env"), "NO_COLOR": "1"}
 

@@ -39,7 +39,7 @@ _LETTERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """A fault of a package, the codes that report it (none: it is accepted), and its proof."""
+    """A fault of a package, the codes that report it, if any, and its proof."""
 
     area: str
     what: str

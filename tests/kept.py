@@ -1,4 +1,4 @@
-"""What many tests begin with is made once in a process; each test has a copy of its own."""
+"""Packages that many tests begin with are made once in a process and copied."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MADE: dict[object, Path] = {}
 
 
 def copied(key: object, target: Path, make: Callable[[Path], object]) -> Path:
-    """Copy to a target what ``make`` makes for this key at a place that it is given; returns the target.
+    """Copy to a target the result of ``make`` for a key, which is made once; return the target.
 
     It must be the same wherever it is made.
     """

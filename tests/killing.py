@@ -1,4 +1,4 @@
-"""Commands that are killed at a call of the file system, or stopped once so much of them is recorded."""
+"""Commands that are killed at a call of the file system, or stopped after so many records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much is tried: of laws some examples, of large archives some ways; METSPACK_THOROUGH asks for more."""
+"""The extent of the tests: examples of laws, ways of large archives; more by METSPACK_THOROUGH."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 THOROUGH = "METSPACK_THOROUGH" in os.environ
-"""Whether laws are tried ten times as often, and large archives in every way."""
+"""Laws are tried ten times as often, and large archives in every way."""
 
 SLOW_EVERY = int(os.environ.get("METSPACK_SLOW_EVERY", "1"))
 """The slow tests are divided by so much, and each commit runs another part of them."""
 
-_ASKED = os.environ.get("METSPACK_SEED")
+_REQUESTED = os.environ.get("METSPACK_SEED")
 """The seed that is asked for, read before tests are kept from the surroundings."""
 
 Case = TypeVar("Case")
@@ -29,8 +29,8 @@ Other = TypeVar("Other")
 @cache
 def seed() -> str:
     """Return that of the environment, else the commit: one for all who run it, another for each change."""
-    if _ASKED is not None:
-        return _ASKED
+    if _REQUESTED is not None:
+        return _REQUESTED
     folder = Path(__file__).parent
     commit = subprocess.run(
         ("git", "rev-parse", "HEAD"), cwd=folder, capture_output=True, text=True, check=False

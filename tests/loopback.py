@@ -1,4 +1,4 @@
-"""Whether programs of this machine reach each other: 127.0.0.1 is an interface that may be down."""
+"""Programs of this machine reach each other unless the interface of 127.0.0.1 is down."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def mounted(folder: Path, options: str) -> Iterator[Path]:
 
 
 def unmount(folder: Path, waited: float) -> None:
-    """Unmount a file system; what is busy for longer than is waited goes when nothing uses it any more."""
+    """Unmount a file system, lazily where it stays busy."""
     end = time.monotonic() + waited
     while subprocess.run(["umount", str(folder)], capture_output=True, check=False).returncode != 0:
         if time.monotonic() > end:

@@ -19,8 +19,8 @@ READING = (
 ERRORS = {"SourceError", "PlanError", "ConfigError", "XmlError"}
 GAP = "…"
 _Function = ast.FunctionDef
-_TOLD = {"what", "problem", "why", "message", "said", "fault", "text_of"}
-"""The names of parameters that are part of a message, not what it is about."""
+_STATED = {"what", "problem", "why", "message", "said", "fault", "text_of"}
+"""The names of parameters that hold a part of a message."""
 _WORDS = re.compile("[a-z]{2,}.* [a-z]{2,}|^is missing|^is empty")
 _FAULT = re.compile("fault|problem|obstruction|obstacle|unlike")
 _VALUES = {
@@ -72,7 +72,7 @@ def _error_classes(modules: list[_Module]) -> set[str]:
 
 
 def template(node: ast.expr) -> str:
-    """Return the text of an expression, with a gap for each value that it does not have by itself."""
+    """Return the text of an expression, with a gap for each inserted value."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):
@@ -83,7 +83,7 @@ def template(node: ast.expr) -> str:
 
 
 def _texts(node: ast.expr) -> Iterator[str]:
-    """Yield the texts that an expression may be, without those that are nothing but values."""
+    """Yield the texts that an expression may be, without those that are only values."""
     if isinstance(node, ast.IfExp):
         yield from _texts(node.body)
         yield from _texts(node.orelse)
@@ -134,7 +134,7 @@ def _called(call: ast.Call) -> str:
 
 
 def _returned(module: _Module) -> Iterator[str]:
-    """Yield what functions return, or yield, that say what is wrong with something."""
+    """Yield the results of functions that return or yield messages."""
     for function in (each for each in ast.walk(module.tree) if isinstance(each, ast.FunctionDef)):
         if _FAULT.search(function.name):
             for node in ast.walk(function):
@@ -176,7 +176,7 @@ def _pass_on(
         return False
     arguments = [each.arg for each in (*function.args.args, *function.args.kwonlyargs)]
     positional = [each for each in arguments if each not in {"self", "cls"}]
-    new = {each for each in _names(value) if each in positional and each in _TOLD}
+    new = {each for each in _names(value) if each in positional and each in _STATED}
     if new <= takers.get(function.name, set()):
         return False
     takers.setdefault(function.name, set()).update(new)

@@ -12,49 +12,7 @@ from metspack.checking.eark.requirements import NEWEST, Need, Requirement, Requi
 from metspack.checking.eark.standards import TABLES, table
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "rules.md"
-_BEFORE = f"""# E-ARK requirements
-
-A validator names a requirement, and you want to know whether and how metspack checks it. `metspack check` validates packages against
-CSIP 2.2.0, E-ARK SIP 2.2.0 and CITS SIARD 1.0, or against the older version of CSIP and SIP that they declare. A broken requirement is a
-finding for each METS: {Code.REQUIREMENT_BROKEN.id} (error) for a MUST, {Code.RECOMMENDATION_NOT_FOLLOWED.id} (warning) for a SHOULD,
-{Code.OPTION_INCOMPLETE.id} (information) for an option used in part. The finding has the requirement's name, the line of the first place, and the
-number of places. `metspack explain CSIP60` shows what to write.
-
-## When they apply
-
-By default (`--profile auto`) each METS is validated against the standards that it declares; packages of the recommendation of 2016
-are not affected.
-
-| standard | applies to |
-|---|---|
-| CSIP | a METS with `csip:` attributes on its root or header, with a PROFILE of E-ARK, or called METS.xml beside a folder representations; the METS of its representations |
-| SIP | a package whose PROFILE is that of E-ARK SIP, or whose `csip:OAISPACKAGETYPE` is SIP unless its PROFILE is that of CSIP alone |
-| CITS SIARD | a package or representation whose `csip:CONTENTINFORMATIONTYPE` is citssiard_v1_0, or whose PROFILE is that of CITS SIARD; a representation whose group in the package is of that type |
-
-`--profile csip`, `sip` and `cits-siard` validate every METS against CSIP alone, CSIP and SIP, CSIP and CITS SIARD, whatever
-it declares; PROFILE must then be exactly that standard's. `--profile recommendation` validates none against any.
-
-A METS inside another's `representations` folder is that of a representation, any other one that of a package. Each
-child of a divided package is a package of its own.
-
-## What differs between versions
-
-CSIP 2.3.0 is not published; the last column is E-ARK SIP 2.3.0 after its draft, on CSIP 2.2.0.
-
-| requirement | 2.0.4 | 2.1.0 | 2.2.0 | 2.3.0 (SIP alone) |
-|---|---|---|---|---|
-| CSIP26, CSIP40, CSIP53, CSIP68 | the IANA media type, MUST | as 2.0.4 | IANA's list SHOULD be used; that it is a media type, and the file's, MUST | |
-| CSIP3 | any name | no term of the vocabulary of TYPE | as 2.1.0 | |
-| CSIP62, CSIP114 | USE is `Representations` (or begins so) | USE begins with `Representations` and has the folder | as 2.1.0 | |
-| CSIP86 | LABEL of the top division is the OBJID, MUST | removed | removed | |
-| CSIP96, CSIP100, CSIP104 | MUST | MUST | SHOULD | |
-| CSIP107 | the path of the METS, or as 2.1.0 | `Representations/` and the folder | as 2.1.0 | |
-| SIP2 | the address without a version | as 2.0.4 | the address with the version | as 2.2.0 |
-| SIP9 to SIP14 | the archival creator | as 2.0.4 | as 2.0.4; SIP12 is MUST | the submitting agent, with the role OTHER and the OTHERROLE SUBMITTER |
-| SIP15 | one submitting agent | as 2.0.4 | as 2.0.4 | removed |
-| SIP16 to SIP19 | the submitting agent, with the role CREATOR | as 2.0.4 | as 2.0.4; SIP18 is MUST | name, version, registry and key of a file's format: SIP32 to SIP35 before |
-| SIP20 to SIP35 | code of the submitting agent, contact person, preservation agent, formats | as 2.0.4 | as 2.0.4; SIP29 is MUST | removed |
-"""
+_BEFORE = Path(__file__).with_suffix(".md").read_text(encoding="utf-8").format(Code=Code)
 _EACH_MAY = "What may be absent is not reported; what is present and empty is M032."
 _ONLY_ONE = "A second one is M032."
 _READINGS = {
@@ -69,7 +27,7 @@ _READINGS = {
     "SIP5 SIP7": f"{_EACH_MAY} At most one.",
     "SIP9 SIP26": _ONLY_ONE,
 }
-"""How a requirement is read where texts, schemas and test cases differ, beside what its own table says."""
+"""Readings of requirements where texts, schemas and test cases differ, beside their tables."""
 READINGS = {name: text for names, text in _READINGS.items() for name in names.split()}
 _TITLES = "| id | level | place | what is asked | state | reading, or why not |\n|---|---|---|---|---|---|"
 

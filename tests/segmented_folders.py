@@ -1,4 +1,4 @@
-"""Folders with a SIARD archive and LOBs that lie in segments already, as other tools leave them."""
+"""Folders with a SIARD archive and segments of LOBs, as other tools leave them."""
 
 from __future__ import annotations
 

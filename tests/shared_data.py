@@ -1,4 +1,4 @@
-"""Files of others (real archives, official schemas, standards' texts), for tests to use when they are there.
+"""Files of others for tests: real archives, official schemas, texts of standards.
 
 Run as a module, it writes the table of them into CONTRIBUTING.md.
 """
@@ -50,7 +50,7 @@ FILES = tuple(OutsideFile(**each) for each in tomllib.loads(_LIST.read_text(enco
 
 
 def shared(*parts: str) -> Path:
-    """Return a listed file, or a folder with all that is listed below it; else skips the test, saying why."""
+    """Return a listed file, or a folder with all listed files; else skip the test with a reason."""
     folder, name = Path(os.environ.get(FOLDER, _DEFAULT)), "/".join(parts)
     wanted = [each for each in FILES if _below(each.path, name)]
     assert wanted, f"{name} is not in {_LIST.name}"

@@ -59,10 +59,10 @@ def parts(
         file = lob.file or name
         if lob.entry is not None:
             found[lob.entry or file] = lob.data
-        said = lob.attributes
-        if said is None:
-            said = f'length="{len(lob.data)}" digestType="MD5" digest="{md5(lob.data)}"'
-        rows.append(f'<row><c1>{number}</c1><c2 file="{file}" {said}/></row>')
+        stated = lob.attributes
+        if stated is None:
+            stated = f'length="{len(lob.data)}" digestType="MD5" digest="{md5(lob.data)}"'
+        rows.append(f'<row><c1>{number}</c1><c2 file="{file}" {stated}/></row>')
     text = "\n".join((f'<table xmlns="{_TABLE_NAMESPACE}" version="{version}">', *rows, "</table>", ""))
     found[TABLE] = b'<?xml version="1.0" encoding="UTF-8"?>\n' + text.encode()
     found[METADATA] = metadata(len(rows), version=version, dbname=dbname, kind=kind)
@@ -97,7 +97,7 @@ def packed(path: Path, entries: Mapping[str, bytes], *, method: int = zipfile.ZI
 
 
 def two_columns(path: Path, contents: Sequence[bytes], rows: Iterable[tuple[int, int]]) -> Path:
-    """Write an archive with two columns of LOBs; each row names two of the contents, which are there once."""
+    """Write an archive with two columns of LOBs; each row names two of the contents."""
     entries = {f"content/schema0/table0/lob1/{number}.bin": data for number, data in enumerate(contents)}
     cells = [
         (Lob(data=contents[one], file=name_of[one]), Lob(data=contents[other], file=name_of[other]))
@@ -106,8 +106,8 @@ def two_columns(path: Path, contents: Sequence[bytes], rows: Iterable[tuple[int,
     ]
     given = parts(other for _, other in cells)
     for number, (one, _) in enumerate(cells, 1):
-        said = f'file="{one.file}" length="{len(one.data)}" digestType="MD5" digest="{md5(one.data)}"'
-        given[TABLE] = given[TABLE].replace(f"<c1>{number}</c1>".encode(), f"<c1 {said}/>".encode())
+        stated = f'file="{one.file}" length="{len(one.data)}" digestType="MD5" digest="{md5(one.data)}"'
+        given[TABLE] = given[TABLE].replace(f"<c1>{number}</c1>".encode(), f"<c1 {stated}/>".encode())
     given[METADATA] = given[METADATA].replace(b"INTEGER", b"BLOB")
     return packed(path, entries | given)
 
@@ -118,7 +118,7 @@ def siard(path: Path, *contents: bytes) -> Path:
 
 
 def outside(path: Path, *files: str) -> Path:
-    """Write an archive whose LOBs are files in the folder ``lobs`` beside it, by what their cells say."""
+    """Write an archive whose LOBs are files in the folder ``lobs`` beside it, by their names."""
     entries = parts(Lob(data=b"", file=file, entry=None, attributes="") for file in files)
     before, after = b"<name>content</name>", b"<name>content</name><lobFolder>lobs/</lobFolder>"
     return packed(path, entries | {METADATA: entries[METADATA].replace(before, after)})

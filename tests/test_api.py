@@ -1,4 +1,4 @@
-"""What a Python program calls does what the commands do."""
+"""Functions for Python programs do the same as the commands."""
 
 from __future__ import annotations
 
@@ -203,28 +203,28 @@ def test_a_finding_says_what_explain_prints(northwind: Path, tmp_path: Path) -> 
     found = metspack.check(out)
     assert not found.ok
     for each in found.findings():
-        told = metspack.explain(each.code)
-        assert (each.title, each.clause, each.remedy) == (told.title, told.clause, told.remedy)
-        assert all(told.to_json()[name] for name in ("code", "title", "severity", "meaning", "clause"))
+        explained = metspack.explain(each.code)
+        assert (each.title, each.clause, each.remedy) == (explained.title, explained.clause, explained.remedy)
+        assert all(explained.to_json()[name] for name in ("code", "title", "severity", "meaning", "clause"))
     requirement = metspack.Finding(
         code="M030", severity=Severity.ERROR, path="METS.xml", message="", requirement="CSIP60"
     )
     assert requirement.title == metspack.explain("CSIP60").title
 
 
-def test_a_report_can_be_asked_before_and_after(northwind: Path, tmp_path: Path) -> None:
+def test_a_report_has_results_before_and_after(northwind: Path, tmp_path: Path) -> None:
     out = copied("small package", tmp_path / "out", lambda out: metspack.build(northwind, out, SMALL))
     assert metspack.check(out).ok
     lob = next(out.rglob("record3.bin"))
     lob.write_bytes(lob.read_bytes()[:-1] + b"#")
     (out / "unlisted").write_bytes(b"")
     everything = list(metspack.check(out))
-    asked = metspack.check(out)
-    first = next(asked)
-    assert not asked.ok
-    assert [first, *asked] == everything
-    assert list(asked.findings()) == sorted(everything, key=lambda each: (each.path, each.line, each.code))
-    assert asked.summary.errors == sum(each.severity is Severity.ERROR for each in everything)
+    pending = metspack.check(out)
+    first = next(pending)
+    assert not pending.ok
+    assert [first, *pending] == everything
+    assert list(pending.findings()) == sorted(everything, key=lambda each: (each.path, each.line, each.code))
+    assert pending.summary.errors == sum(each.severity is Severity.ERROR for each in everything)
     walked = list(metspack.Package(out).check())
     assert walked == everything
 
@@ -245,9 +245,7 @@ def test_a_report_is_the_one_of_the_command(
     metspack.report(found, [str(here)])
 
 
-def test_a_page_has_its_figures_whenever_it_is_asked_for(
-    northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_later_page_has_figures(northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ending = "html"
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
     monkeypatch.setattr(clock, "host", lambda: "reading-room-4")
@@ -266,9 +264,7 @@ def test_a_page_has_its_figures_whenever_it_is_asked_for(
     assert "reading-room-4" not in without.read_text()
 
 
-def test_results_are_the_json_of_the_commands(
-    northwind: Path, tmp_path: Path, metspack_command: Commands
-) -> None:
+def test_results_equal_the_commands_json(northwind: Path, tmp_path: Path, metspack_command: Commands) -> None:
     out = copied("small package", tmp_path / "out", lambda out: metspack.build(northwind, out, SMALL))
     source, files, size = str(northwind), "--max-files", "--max-bytes"
     results: list[tuple[Any, tuple[str, ...]]] = [
@@ -286,9 +282,7 @@ def test_results_are_the_json_of_the_commands(
     assert [each.ok for each, _ in results if not isinstance(each, metspack.Draft)] == [True] * 4
 
 
-def test_what_was_made_is_the_json_of_the_commands(
-    northwind: Path, tmp_path: Path, metspack_command: Commands
-) -> None:
+def test_packages_equal_commands_json(northwind: Path, tmp_path: Path, metspack_command: Commands) -> None:
     limits = ("--max-files", "4", "--max-bytes", "45000")
     api, command = tmp_path / "api", tmp_path / "command"
     api.mkdir()

@@ -1,4 +1,4 @@
-"""What is given away beside the code: description, container file, and README.md with its picture."""
+"""Files published beside the code: description, container file, and README.md with its picture."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_description_leads_nowhere_that_an_index_does_not_have(written: str,
 
 @pytest.mark.slow
 def test_the_description_of_the_wheel_is_the_readme_so_changed(tmp_path: Path) -> None:
-    """It is built of what the Containerfile copies alone: nothing else is needed."""
+    """Build the wheel from the files that the Containerfile copies."""
     place = tmp_path / "src"
     place.mkdir()
     for name, words in instructions():

@@ -1,4 +1,4 @@
-"""What the pages of docs/ say is what the code does."""
+"""The tables of docs/ agree with the code."""
 
 from __future__ import annotations
 

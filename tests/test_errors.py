@@ -23,13 +23,13 @@ def test_a_hint_may_be_missing(kind: type[MetspackError]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS[1:])
-def test_each_kind_is_told_apart(kind: type[MetspackError]) -> None:
+def test_each_kind_is_distinct(kind: type[MetspackError]) -> None:
     assert kind.__mro__[1] is MetspackError
     assert [other for other in KINDS if other is not MetspackError and other in kind.__mro__] == [kind]
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "words"),
     [
         (OSError(errno.EIO, "it fails", "/a/file"), "cannot read or write /a/file: it fails"),
         (OSError(errno.EIO, "it fails"), "cannot read or write /a/target: it fails"),
@@ -40,11 +40,11 @@ def test_each_kind_is_told_apart(kind: type[MetspackError]) -> None:
         ),
     ],
 )
-def test_an_error_of_the_system_is_told_with_its_file_and_what_to_do(error: Exception, said: str) -> None:
-    told = of_system(error, "/a/target")
-    assert isinstance(told, TargetError)
-    assert told.message == said
-    assert told.hint
+def test_an_error_of_the_system_has_its_file_and_a_hint(error: Exception, words: str) -> None:
+    explained = of_system(error, "/a/target")
+    assert isinstance(explained, TargetError)
+    assert explained.message == words
+    assert explained.hint
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,16 @@
-"""The direction of imports (what may know of what), read from the source with ``ast``."""
+"""The direction of imports between modules, read from the source with ``ast``."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
 from tests.laws import of_each
 from tests.syntax import nodes, parsed
+from tests.tables import read_table
 
 PACKAGE = Path(__file__).resolve().parents[1] / "metspack"
 MODULES = {
@@ -17,15 +18,7 @@ MODULES = {
     for path in sorted(PACKAGE.rglob("*.py"))
 }
 
-FURTHER = {
-    "errors",
-    "model",
-    "siard.edits",
-    "siard.offsets",
-    "siard.schemas",
-    "siard.upgrade",
-    "siard.upgradedtables",
-}
+FURTHER = frozenset(read_table(__file__, "further"))
 """Modules whose every line is tested as well, and which do more than compute."""
 
 PURE = {
@@ -36,59 +29,11 @@ PURE = {
         re.MULTILINE,
     )
 } - FURTHER
-"""Modules that do nothing but compute: the same arguments always give the same result."""
+"""Modules that only compute: the same arguments always give the same result."""
 
-EFFECTS = {
-    "asyncio",
-    "glob",
-    "io",
-    "mmap",
-    "multiprocessing",
-    "os",
-    "pathlib",
-    "random",
-    "secrets",
-    "shutil",
-    "signal",
-    "socket",
-    "sqlite3",
-    "subprocess",
-    "sys",
-    "tempfile",
-    "threading",
-    "time",
-}
-BUILDERS = {
-    "building.options",
-    "building.relocation",
-    "planning.assignment",
-    "planning.division",
-    "planning.planfile",
-    "planning.slices",
-    "building.draft",
-    "layouts.interface",
-    "layouts.lobseg",
-    "layouts.siard22",
-    "mets.ids",
-    "containers.ipwriter",
-    "building.placing",
-    "files.writing",
-    "files.staging",
-    "building.segments",
-    "building.build",
-    "building.inplace",
-    "files.transaction",
-    "merging",
-    "building.segmentedfolder",
-    "mets.writer",
-    "mets.dialects",
-    "mets.premis",
-    "sources.repacking",
-    "siard.edits",
-    "sources.rewriting",
-    "containers.zipwriter",
-}
-"""What makes a package; a checker that shared any of it would share its faults."""
+EFFECTS = frozenset(read_table(__file__, "effects"))
+BUILDERS = frozenset(read_table(__file__, "builders"))
+"""Modules that make a package; a checker that shared any of them would share their faults."""
 
 
 def _imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -111,22 +56,22 @@ def imports(module: str) -> tuple[tuple[int, str], ...]:
 
 
 def own(module: str) -> Iterator[tuple[int, str]]:
-    """Yield line and name, without ``metspack.``, of the modules of the project that one imports."""
+    """Yield line and name, without ``metspack.``, of the project's modules that one imports."""
     for line, name in imports(module):
         if name == "metspack" or name.startswith("metspack."):
             yield line, name.removeprefix("metspack").removeprefix(".")
 
 
-def below(name: str, rooms: set[str]) -> bool:
+def below(name: str, rooms: Collection[str]) -> bool:
     return any(name == room or name.startswith(f"{room}.") for room in rooms)
 
 
-def said(module: str, line: int, name: str, rule: str) -> str:
+def words(module: str, line: int, name: str, rule: str) -> str:
     return f"{MODULES[module]}:{line} imports {name}: {rule}"
 
 
 def reached(module: str) -> dict[str, str]:
-    """Return every module of the project that one leads to, each with the one it was first met in."""
+    """Return the modules of the project that one leads to, each with its first importer."""
     found: dict[str, str] = {}
     ahead = [module]
     while ahead:
@@ -143,7 +88,7 @@ def reached(module: str) -> dict[str, str]:
 def test_pure_modules_import_only_model_errors_and_each_other(module: str) -> None:
     allowed = PURE | {"model", "errors", "limits", "siard.metadata", "siard.offsets"}
     wrong = [
-        said(f"metspack.{module}", line, name, "a pure module knows only model, errors and other pure ones")
+        words(f"metspack.{module}", line, name, "a pure module knows only model, errors and other pure ones")
         for line, name in own(f"metspack.{module}")
         if name not in allowed
     ]
@@ -153,7 +98,7 @@ def test_pure_modules_import_only_model_errors_and_each_other(module: str) -> No
 @of_each(["model", "errors", *sorted(PURE)])
 def test_pure_modules_import_nothing_with_effects(module: str) -> None:
     wrong = [
-        said(f"metspack.{module}", line, name, "a pure module computes; it opens and reads nothing")
+        words(f"metspack.{module}", line, name, "a pure module computes; it opens and reads nothing")
         for line, name in imports(f"metspack.{module}")
         if name.partition(".")[0] in EFFECTS
     ]

@@ -1,4 +1,4 @@
-"""What a program gives is taken as the command line takes it, or refused before anything is done."""
+"""Options of Python programs are those of the command line, or refused before any work."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ from metspack.layouts import readers
 from metspack.mets import dialects
 from metspack.mets.dialects.interface import HREF_STYLES
 from metspack.sources.lobstream import ACCEPTABLE
+from tests.tables import read_table
 from tests.trees import tree
 
 
@@ -72,46 +73,14 @@ def test_a_word_is_taken_as_its_value(number: int) -> None:
     assert call() == value
 
 
-REFUSED: dict[str, Callable[[], Any]] = {
-    "level 'deep' is not known": lambda: CheckOptions(level=untyped("deep")),
-    "profile 'e-ark' is not known": lambda: CheckOptions(profile=untyped("e-ark")),
-    "jobs 0 is not a number": lambda: CheckOptions(jobs=0),
-    "jobs '2' is not a number": lambda: BuildOptions(jobs=untyped("2")),
-    "jobs -1 is not a number": lambda: RestoreOptions(jobs=-1),
-    "the sample 'lots' is neither": lambda: CheckOptions(sample="lots"),
-    "sample 1 is not a text": lambda: CheckOptions(sample=untyped(1)),
-    "--older-than '90' is not a period": lambda: CheckOptions(older_than="90"),
-    "strict_schema 'no' is neither True nor False": lambda: CheckOptions(strict_schema=untyped("no")),
-    "seed 'x' is not int": lambda: CheckOptions(seed=untyped("x")),
-    "a path is a str or a Path, not 3": lambda: CheckOptions(roots=untyped(3)),
-    "files 0 is not a number": lambda: Limits(files=0),
-    "files True is not a number": lambda: Limits(files=True),
-    "files 2.5 is not a number": lambda: Limits(files=untyped(2.5)),
-    "bytes '2 elephants' is not a size": lambda: Limits(bytes="2 elephants"),
-    "limits 4 is not Limits": lambda: BuildOptions(limits=untyped(4)),
-    "budgets 3 is not Budgets": lambda: BuildOptions(budgets=untyped(3)),
-    "the budget depth is -1": lambda: Budgets(depth=-1),
-    "dialect 'CSIP' is not known": lambda: BuildOptions(dialect="CSIP"),
-    "checksum 'md6' is not known": lambda: BuildOptions(checksum="md6"),
-    "split 'sometimes' is not known": lambda: BuildOptions(split=untyped("sometimes")),
-    "pack '7z' is not known": lambda: BuildOptions(pack="7z"),
-    "layout 'x' is not known": lambda: BuildOptions(layout="x"),
-    "reader 'word' is not known": lambda: BuildOptions(reader="word"),
-    "siard_version '2.0' is not known": lambda: BuildOptions(siard_version="2.0"),
-    "min_size -1 is not a number": lambda: BuildOptions(min_size=-1),
-    "agents 1 is not a text": lambda: BuildOptions(agents=untyped((1,))),
-    "accepted 'everything' is not known": lambda: BuildOptions(accepted={"everything"}),
-    "'yesterday' is not a time": lambda: BuildOptions(created="yesterday"),
-    "the name 'a/b' holds a path separator": lambda: BuildOptions(name="a/b"),
-    "the OBJID 'x y' holds ' '": lambda: BuildOptions(objid="x y"),
-    "verify 1 is neither True nor False": lambda: PackageOptions(verify=untyped(1)),
-}
+REFUSED = read_table(__file__, "refused")
 
 
 @pytest.mark.parametrize("message", REFUSED)
 def test_anything_else_is_refused_when_the_options_are_made(message: str) -> None:
+    ((kind, options),) = REFUSED[message].items()
     with pytest.raises(ConfigError, match=f"^{message}") as refused:
-        REFUSED[message]()
+        getattr(metspack, kind)(**options)
     assert refused.value.hint
 
 
@@ -172,11 +141,9 @@ def test_the_words_of_signatures_are_those_that_are_taken() -> None:
     assert all(isinstance(getattr(Budgets(), each.name), int) for each in fields(Budgets))
 
 
-def test_stages_and_warnings_are_logged(
-    northwind: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_stages_are_logged(northwind: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "metspack"):
         built = metspack.build(northwind, tmp_path / "n", BuildOptions(limits=Limits(files=4, bytes=2_000)))
-    told = [(each.levelname, each.getMessage()) for each in caplog.records]
-    assert any(level == "INFO" and words.startswith("Planning") for level, words in told)
-    assert [words for level, words in told if level == "WARNING"] == list(built.warnings)
+    logged = [(each.levelname, each.getMessage()) for each in caplog.records]
+    assert any(level == "INFO" and words.startswith("Planning") for level, words in logged)
+    assert [words for level, words in logged if level == "WARNING"] == list(built.warnings)

@@ -25,11 +25,11 @@ def moved_in_turn(sizes: tuple[int, ...], moved: processes.Moved) -> int:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_results_come_in_the_order_of_the_tasks_with_all_bytes_told(jobs: int) -> None:
-    told: list[int] = []
+def test_results_come_in_order_with_all_bytes_counted(jobs: int) -> None:
+    amounts: list[int] = []
     tasks = [(number,) * 3 for number in range(7)]
-    assert list(processes.results(moved_in_turn, tasks, jobs, told.append)) == [3 * n for n in range(7)]
-    assert sum(told) == 63
+    assert list(processes.results(moved_in_turn, tasks, jobs, amounts.append)) == [3 * n for n in range(7)]
+    assert sum(amounts) == 63
 
 
 def test_only_as_many_processes_as_are_of_use() -> None:
@@ -75,7 +75,7 @@ def test_an_error_ahead_is_raised_where_it_is_taken() -> None:
 
 
 @pytest.mark.slow
-def test_a_process_ahead_that_is_ended_from_outside_is_told() -> None:
+def test_a_process_ahead_that_is_ended_from_outside_is_reported() -> None:
     got: list[int] = []
     with closing(processes.Ahead(ended_from_outside)) as ahead:
         while not got:
@@ -93,7 +93,7 @@ def test_a_process_ahead_that_is_closed_ends() -> None:
 
 @pytest.mark.slow
 def test_a_signal_at_any_moment_ends_the_work_and_its_processes() -> None:
-    """A handler raises wherever the main thread is at: nothing is left locked, and nothing waited for."""
+    """Raise from a handler at any point of the main thread: locks are released, waits end."""
 
     class Left(Exception):  # noqa: N818 -- as a handler raises it
         pass
@@ -130,9 +130,7 @@ def full(*_: object, **__: object) -> None:
         ("threading.Thread.start", full),
     ],
 )
-def test_where_no_process_can_be_started_the_error_says_so(
-    monkeypatch: pytest.MonkeyPatch, what: str, fails: Callable[..., None]
-) -> None:
+def test_no_process_starts(monkeypatch: pytest.MonkeyPatch, what: str, fails: Callable[..., None]) -> None:
     monkeypatch.setattr(what, fails)
     with pytest.raises(TargetError) as caught:
         list(processes.results(moved_in_turn, itertools.repeat((1,), 9), 2, lambda _: None))
@@ -147,14 +145,14 @@ def test_cores_are_those_that_this_process_may_use(monkeypatch: pytest.MonkeyPat
     assert processes.cores() == os.cpu_count()
 
 
-def process_id(_task: int, _moved: processes.Moved) -> int:
-    """Work that tells which process does it."""
+def own_pid(_task: int, _moved: processes.Moved) -> int:
+    """Return the process that does the work."""
     return os.getpid()
 
 
-def test_one_task_alone_is_done_without_a_further_process() -> None:
-    assert list(processes.results(process_id, iter([1]), 2, lambda _: None)) == [os.getpid()]
-    assert os.getpid() not in processes.results(process_id, iter([1, 2]), 2, lambda _: None)
+def test_one_task_is_done_without_a_further_process() -> None:
+    assert list(processes.results(own_pid, iter([1]), 2, lambda _: None)) == [os.getpid()]
+    assert os.getpid() not in processes.results(own_pid, iter([1, 2]), 2, lambda _: None)
 
 
 def pids() -> set[int]:
@@ -172,10 +170,6 @@ def test_kept_processes_do_the_next_work_and_end_with_the_block() -> None:
     assert not processes._kept
     assert not multiprocessing.active_children()
     assert not pids() & found
-
-
-def own_pid(_task: int, _moved: Callable[[int], None]) -> int:
-    return os.getpid()
 
 
 def test_work_that_is_not_taken_to_its_end_leaves_no_process() -> None:
@@ -222,7 +216,7 @@ def ended_as_it_sends(number: int, _moved: processes.Moved) -> int:
 
 
 @pytest.mark.slow
-def test_a_process_that_is_killed_as_it_sends_a_result_is_told() -> None:
+def test_a_process_that_is_killed_as_it_sends_is_reported() -> None:
     found = processes.results(ended_as_it_sends, [0, 1, 0], 2, lambda _: None)
     with pytest.raises(TargetError, match="worker process was killed"):
         list(found)
@@ -230,7 +224,7 @@ def test_a_process_that_is_killed_as_it_sends_a_result_is_told() -> None:
 
 
 @pytest.mark.slow
-def test_a_process_that_ends_before_it_takes_its_end_of_the_pipe_is_reported(
+def test_a_process_that_ends_before_it_opens_its_pipe_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     context, held = multiprocessing.get_context("spawn"), list[Connection]()
@@ -248,9 +242,7 @@ def test_a_process_that_ends_before_it_takes_its_end_of_the_pipe_is_reported(
 
 
 @pytest.mark.parametrize("is_before_the_end", [True, False])
-def test_a_process_that_is_killed_when_it_has_nothing_to_do_keeps_no_other(
-    *, is_before_the_end: bool
-) -> None:
+def test_an_idle_process_that_is_killed_keeps_no_other(*, is_before_the_end: bool) -> None:
     with processes.keep():
         assert list(processes.results(process_id_soon, range(9), 3, lambda _: None))
         idle = multiprocessing.active_children()
@@ -270,7 +262,7 @@ def process_id_soon(_task: int, _moved: processes.Moved) -> int:
 
 
 class Unsent:
-    """What cannot be sent to another process."""
+    """A result that cannot be sent to another process."""
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("it stays where it is")
@@ -298,13 +290,13 @@ def test_a_fault_in_a_process_says_where_it_was() -> None:
 
 
 def half_sent() -> Iterator[int]:
-    """What a process yields that is killed as it sends the second."""
+    """Results of a process that is killed as it sends the second."""
     yield 1
     yield ended_as_it_sends(1, lambda _: None)
 
 
 @pytest.mark.slow
-def test_a_process_ahead_that_is_killed_as_it_sends_is_told() -> None:
+def test_a_process_ahead_that_is_killed_as_it_sends_is_reported() -> None:
     with (
         closing(processes.Ahead(half_sent)) as ahead,
         pytest.raises(TargetError, match="worker process was killed"),

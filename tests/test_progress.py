@@ -10,23 +10,23 @@ from metspack.progress import LateStage, Pace, Silent, StageNumbers, begin_lobs
 
 
 class Recorded:
-    """An observer that keeps what it was told."""
+    """An observer that records its calls."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[object, ...]] = []
+        self.calls: list[tuple[object, ...]] = []
 
     def stage(self, name: str, total: int | None) -> None:
-        self.told.append(("stage", name, total))
+        self.calls.append(("stage", name, total))
 
     def advance(self, amount: int) -> None:
-        self.told.append(("advance", amount))
+        self.calls.append(("advance", amount))
 
 
 class RecordedLobs(Recorded):
     """One that wants to know of LOBs, too."""
 
     def expect_lobs(self, count: int) -> None:
-        self.told.append(("lobs", count))
+        self.calls.append(("lobs", count))
 
 
 def test_a_steady_pace_tells_what_is_left() -> None:
@@ -63,7 +63,7 @@ def test_what_is_left_is_never_less_than_nothing(amounts: list[int], total: int)
         assert 0 <= (pace.percent() or 0) <= 100
 
 
-def test_without_a_total_only_the_rate_is_told() -> None:
+def test_without_a_total_only_the_rate_is_shown() -> None:
     pace = Pace(None, 0.0)
     pace.add(100, 10.0)
     assert (pace.left(10), pace.percent(), pace.lob_rate(10)) == (None, None, None)
@@ -95,15 +95,15 @@ def test_only_what_writes_has_something_to_remove() -> None:
 def test_a_late_stage_begins_with_its_first_bytes() -> None:
     recorded = Recorded()
     late = LateStage(recorded, "Reading METS", "Checking", lambda: 7)
-    assert recorded.told == [("stage", "Reading METS", None)]
+    assert recorded.calls == [("stage", "Reading METS", None)]
     late.advance(3)
     late.advance(4)
-    assert recorded.told[1:] == [("stage", "Checking", 7), ("advance", 3), ("advance", 4)]
+    assert recorded.calls[1:] == [("stage", "Checking", 7), ("advance", 3), ("advance", 4)]
 
 
 def test_an_observer_of_two_methods_is_enough() -> None:
-    for recorded, told in ((Recorded(), []), (RecordedLobs(), [("lobs", 2)])):
+    for recorded, calls in ((Recorded(), []), (RecordedLobs(), [("lobs", 2)])):
         begin_lobs(recorded, "Placing", 5, 2)
-        assert recorded.told == [("stage", "Placing", 5), *told]
+        assert recorded.calls == [("stage", "Placing", 5), *calls]
     begin_lobs(Silent(), "Placing", 5, 2)
     Silent().advance(1)

@@ -30,7 +30,7 @@ LINES = 30
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an archive, its package, the same with a LOB missing, and one with LOBs in parts."""
+    """A folder with an archive, its package, one with a missing LOB, and one with split LOBs."""
     folder = tmp_path_factory.mktemp("page")
     source = folder / "Northwind.siard"
     shutil.copy(CHECKOUT / "samples" / "northwind" / "Northwind.siard", source)
@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(program: str, folder: Path, *arguments: str) -> str:
-    """Run a program in a folder; returns what it printed."""
+    """Run a program in a folder; return its output."""
     printed, complained = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed), redirect_stderr(complained):
         patch.chdir(folder)
@@ -97,9 +97,7 @@ def test_the_ingest_job_decides_without_reading_english(folder: Path, tmp_path: 
     assert (tmp_path / "damaged.siard.html").exists()
 
 
-def test_the_job_tries_again_when_the_disk_may_be_mended(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_job_retries_a_failed_disk(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = PROGRAMS[INGEST][0].replace('f"{source}.ip", f"{source}.html"', '"no/out", "report.html"')
     waited: list[float] = []
     monkeypatch.setattr(time, "sleep", waited.append)

@@ -34,7 +34,7 @@ def fed(data: bytes, encoding: str | None = None, size: int = 1 << 20) -> list[s
         (b"", ""),
     ],
 )
-def test_a_declaration_that_is_not_the_usual_one_is_told(head: bytes, found: str) -> None:
+def test_an_unusual_declaration_is_seen(head: bytes, found: str) -> None:
     assert safexml.unusual_declaration(head) == found
 
 

@@ -50,18 +50,18 @@ def test_files_and_folders_of_the_list_are_given(folder: Path) -> None:
 
 def test_what_is_not_there_is_named(folder: Path) -> None:
     (folder / "data/b.siard").unlink()
-    said = skipped("data", "b.siard")
-    assert said.startswith(f"needs data/b.siard, which is not in {folder} ")
-    assert "CONTRIBUTING.md" in said
-    assert FOLDER in said
+    reason = skipped("data", "b.siard")
+    assert reason.startswith(f"needs data/b.siard, which is not in {folder} ")
+    assert "CONTRIBUTING.md" in reason
+    assert FOLDER in reason
     assert skipped("data").startswith("needs data/b.siard")
 
 
 def test_another_file_of_the_name_is_not_taken_for_it(folder: Path) -> None:
     (folder / "data/b.siard").write_bytes(b"otter")
-    said = skipped("data", "b.siard")
-    assert f"but {folder / 'data/b.siard'} is another file: 5 bytes, SHA-256 " in said
-    assert hashlib.sha256(b"otter").hexdigest() in said
+    reason = skipped("data", "b.siard")
+    assert f"but {folder / 'data/b.siard'} is another file: 5 bytes, SHA-256 " in reason
+    assert hashlib.sha256(b"otter").hexdigest() in reason
 
 
 def test_the_list_is_one_of_different_files_that_say_all() -> None:

@@ -23,22 +23,11 @@ from metspack.sizes import (
     size,
 )
 from tests.laws import of_each
+from tests.tables import read_table
 
 
 @of_each(
-    [
-        ("45000", 45_000),
-        ("45_000", 45_000),
-        (" 1 B ", 1),
-        ("45kB", 45_000),
-        ("1.5 MB", 1_500_000),
-        ("0.001kB", 1),
-        ("4GB", 4_000_000_000),
-        ("4GiB", 4 << 30),
-        ("1EiB", 1 << 60),
-        ("none", None),
-        (" None ", None),
-    ]
+    [*read_table(__file__, "sizes"), ("4GiB", 4 << 30), ("1EiB", 1 << 60), ("none", None), (" None ", None)]
 )
 def test_sizes_are_decimal_or_binary(text: str, expected: int | None) -> None:
     assert size(text, "--max-bytes") == expected
@@ -93,13 +82,7 @@ def test_a_count_of_nothing_is_refused() -> None:
 @pytest.mark.parametrize(
     ("number", "expected"),
     [
-        (0, "0 bytes"),
-        (1, "1 byte"),
-        (9_999, "9,999 bytes"),
-        (10_000, "10,000 bytes (10.0 kB)"),
-        (999_949, "999,949 bytes (999.9 kB)"),
-        (999_950, "999,950 bytes (1.0 MB)"),
-        (45_000_000, "45,000,000 bytes (45.0 MB)"),
+        *read_table(__file__, "shown"),
         (4 * 10**9, "4,000,000,000 bytes (4.0 GB)"),
         (10**22, "10,000,000,000,000,000,000,000 bytes (10000.0 EB)"),
     ],
@@ -115,13 +98,7 @@ def test_what_is_shown_can_be_given(number: int) -> None:
 
 @pytest.mark.parametrize(
     ("number", "words", "expected"),
-    [
-        (1, ("file",), "1 file"),
-        (0, ("file",), "0 files"),
-        (2604, ("file",), "2,604 files"),
-        (2, ("entry", "entries"), "2 entries"),
-        (1, ("entry", "entries"), "1 entry"),
-    ],
+    read_table(__file__, "counted"),
 )
 def test_numbers_go_with_their_nouns(number: int, words: tuple[str, ...], expected: str) -> None:
     assert counted(number, *words) == expected
@@ -151,41 +128,19 @@ def test_a_range_is_first_and_last_byte_or_open(text: str, size: int, offsets: r
     assert parsed_range(text).within(size) == offsets
 
 
-@of_each(
-    [
-        ("", "is not a range"),
-        ("-", "is not a range"),
-        ("5", "is not a range"),
-        ("1-2-3", "is not a range"),
-        ("a-b", "is not a range"),
-        ("--5", "is not a range"),
-        ("1-2,4-5", "is not a range"),
-        ("٣-٤", "is not a range"),
-        ("1-" + 19 * "9", "is not a range"),
-        ("-0", "is empty"),
-        ("7-6", "ends before it begins"),
-    ]
-)
-def test_what_is_no_range_is_refused(text: str, said: str) -> None:
-    with pytest.raises(ConfigError, match=said) as caught:
+@of_each([*read_table(__file__, "no_ranges"), ("1-" + 19 * "9", "is not a range")])
+def test_what_is_no_range_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
         parsed_range(text)
     assert "2100-3599" in caught.value.hint
 
 
 @pytest.mark.parametrize(
-    ("text", "size", "said"),
-    [
-        ("0-10", 10, r"0-10 lies outside the LOB, which has 10 bytes \(the last byte is 9\)"),
-        ("10-", 10, "10- lies outside the LOB, which has 10 bytes"),
-        ("-11", 10, "-11 lies outside"),
-        ("12-14", 10, "12-14 lies outside"),
-        ("0-0", 0, "it is empty"),
-        ("1-", 0, "it is empty"),
-        ("-1", 0, "it is empty"),
-    ],
+    ("text", "size", "message"),
+    read_table(__file__, "outside"),
 )
-def test_a_range_outside_the_lob_is_an_error_with_the_size(text: str, size: int, said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_a_range_outside_the_lob_is_an_error_with_the_size(text: str, size: int, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         parsed_range(text).within(size)
 
 
@@ -298,7 +253,7 @@ def test_nothing_is_zero_bytes() -> None:
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
-def test_text_in_utf_16_is_told_by_its_mark(codec: str, size: int) -> None:
+def test_text_in_utf_16_is_recognised_by_its_mark(codec: str, size: int) -> None:
     found = lengths(("\ufeff" + MARKED).encode(codec), size)
     assert (found.bytes, found.characters, found.utf16_units) == (20, 8, 10)
     assert str(found) == "20 bytes, 8 characters, 10 UTF-16 units"
@@ -336,7 +291,7 @@ def test_without_a_mark_text_is_utf_8(data: bytes) -> None:
 
 @pytest.mark.parametrize("data", [b"\xff", b"ab\xc3", b"\x80abc", b"\xff\xfea", b"\xfe\xff\x00a\x00"])
 @pytest.mark.parametrize("size", [1, 2, 100])
-def test_what_is_no_text_has_a_length_in_bytes_alone(data: bytes, size: int) -> None:
+def test_other_data_has_a_length_in_bytes_only(data: bytes, size: int) -> None:
     found = lengths(data, size)
     assert not found.is_text
     assert str(found) == f"{len(data)} bytes"

@@ -1,10 +1,10 @@
-"""What may be done in one place only, read from the source with ``ast``; and what the metadata promise."""
+"""Calls and imports allowed in one place only, read with ``ast``; promises of the metadata."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import requires
 
@@ -15,80 +15,29 @@ from metspack.cli.app import app
 from tests.conftest import CHECKOUT
 from tests.laws import of_each
 from tests.syntax import Trees, nodes, written
+from tests.tables import read_table
 
 PACKAGE = CHECKOUT / "metspack"
 SOURCES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}
 TREES = Trees(SOURCES)
 
-XML = {
-    "parse",
-    "fromstring",
-    "fromstringlist",
-    "iterparse",
-    "XML",
-    "XMLID",
-    "HTML",
-    "parseid",
-    "ParserCreate",
-}
+XML = frozenset(read_table(__file__, "xml"))
 WRITING = {
     *("chflags", "chmod", "chown", "copy_file_range", "fchmod", "ftruncate", "lchown", "link", "makedirs"),
     *("mkdir", "mkfifo", "mknod", "open", "posix_fallocate", "pwrite", "pwritev", "remove", "removedirs"),
     *("removexattr", "rename", "renames", "replace", "rmdir", "sendfile", "setxattr", "symlink", "truncate"),
     *("unlink", "utime", "write", "writev"),
 }
-PATH_WRITING = {
-    *(
-        "hardlink_to",
-        "mkdir",
-        "rename",
-        "rmdir",
-        "symlink_to",
-        "touch",
-        "unlink",
-        "write_bytes",
-        "write_text",
-    ),
-}
+PATH_WRITING = frozenset(read_table(__file__, "path_writing"))
 WHOLE = ("files/__init__.py", "system/windows.py")
-"""Where calls are made again that did less than they were asked for, and where Windows makes POSIX's."""
-BANNED_MODULES = {
-    "cgi": "nothing here talks to a web",
-    "ftplib": "no network",
-    "http": "no network",
-    "marshal": "data from elsewhere is never loaded as code",
-    "pickle": "data from elsewhere is never loaded as code",
-    "random": "the same input gives the same bytes",
-    "requests": "no network",
-    "secrets": "the same input gives the same bytes",
-    "shelve": "data from elsewhere is never loaded as code",
-    "shutil": "files are written through files/ alone",
-    "smtplib": "no network",
-    "socket": "no network",
-    "subprocess": "no other program is run",
-    "tarfile": "archives are streamed, never extracted",
-    "tempfile": "what is written lies under the target's .partial folder or is SQLite's own",
-    "urllib.request": "no network",
-    "webbrowser": "no network",
-    "xml.dom": "XML is parsed in safexml alone",
-    "xml.etree": "XML is parsed in safexml alone",
-    "xml.sax": "XML is parsed in safexml alone",
-    "zipfile": "zip archives are read by siard.container, which checks them",
-}
-HARMLESS = {
-    "tarfile.BLOCKSIZE",
-    "tarfile.PAX_FORMAT",
-    "tarfile.RECORDSIZE",
-    "tarfile.TarInfo",  # a header in memory
-    "tarfile.USTAR_FORMAT",
-    "xml.sax.saxutils.escape",
-    "xml.sax.saxutils.quoteattr",
-}
+"""Modules that repeat incomplete calls, and that make POSIX's calls on Windows."""
+BANNED_MODULES = read_table(__file__, "banned")
+HARMLESS = frozenset(read_table(__file__, "harmless"))
 
 
 @cache
 def calls(tree: ast.Module) -> tuple[tuple[ast.Call, str], ...]:
-    """Return every call with what is called, as written: ``os.open``, ``open``, ``path.parent.mkdir``."""
+    """Return every call with the called name as written: ``os.open``, ``path.parent.mkdir``."""
     return tuple((node, written(node.func)) for node in nodes(tree) if isinstance(node, ast.Call))
 
 
@@ -126,7 +75,7 @@ def opening(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def changing(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield the calls that change the file system, or open what they could change."""
+    """Yield the calls that change the file system, or open a file to write."""
     for call, what in calls(tree):
         changes = (what.startswith("os.") and what[3:] in WRITING) or what.rpartition(".")[2] in PATH_WRITING
         if changes and ast.unparse(call) != "os.open(os.devnull, os.O_WRONLY)":
@@ -138,7 +87,7 @@ _POSSESSIVE_GROUP = re.compile(r"(?:\)|^)(?:[*+?]|\{[0-9,]+\})\+|\(\?>")
 
 
 def possessive(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield the texts with an atomic group, or a possessive quantifier of more than one character.
+    """Yield the texts with an atomic group, or a possessive quantifier of several characters.
 
     Python before 3.11.5 takes too much by these. What is put into a text is taken for a group.
     """
@@ -170,9 +119,7 @@ def possessive(tree: ast.Module) -> Iterator[tuple[int, str]]:
         (changing, "path.unlink()"),
     ]
 )
-def test_the_rules_see_what_they_forbid(
-    rule: Callable[[ast.Module], Iterator[tuple[int, str]]], source: str
-) -> None:
+def test_forbidden_code_found(rule: Callable[[ast.Module], Iterator[tuple[int, str]]], source: str) -> None:
     assert list(rule(ast.parse(source)))
 
 
@@ -189,9 +136,7 @@ def test_the_rules_see_what_they_forbid(
         (changing, "file.write(block)"),
     ],
 )
-def test_the_rules_let_be_what_is_fine(
-    rule: Callable[[ast.Module], Iterator[tuple[int, str]]], source: str
-) -> None:
+def test_allowed_code_passes(rule: Callable[[ast.Module], Iterator[tuple[int, str]]], source: str) -> None:
     assert not list(rule(ast.parse(source)))
 
 
@@ -248,17 +193,6 @@ def test_no_text_is_run_as_code() -> None:
     assert not wrong, found(wrong, "nothing read is ever run:")
 
 
-def test_files_are_opened_in_files_reading_and_files_writing_alone() -> None:
-    wrong = [
-        (name, *each)
-        for name, tree in outside("files/reading.py", "files/writing.py", "system/windows.py")
-        for each in opening(tree)
-    ]
-    assert not wrong, found(
-        wrong, "files are opened in files/reading.py (to read) and files/writing.py (to write) alone:"
-    )
-
-
 def _of_a_descriptor(call: ast.Call, tree: ast.Module) -> bool:
     """Tell whether ``open`` only wraps what reading.opened opened."""
     first = ast.unparse(call.args[0])
@@ -272,34 +206,24 @@ def _of_a_descriptor(call: ast.Call, tree: ast.Module) -> bool:
     return bool(given) and all(each.startswith("reading.opened(") for each in given)
 
 
-def test_the_file_system_is_changed_in_files_writing_alone() -> None:
-    wrong = [
-        (name, *each)
-        for name, tree in outside("files/writing.py", "files/reading.py", "files/mirrors.py", *WHOLE)
-        for each in changing(tree)
+@of_each(
+    [
+        (opening, ("files/reading.py", "files/writing.py", "system/windows.py"), "opened"),
+        (changing, ("files/writing.py", "files/reading.py", "files/mirrors.py", *WHOLE), "changed"),
     ]
-    assert not wrong, found(
-        wrong,
-        "changes to the file system go through files/writing.py, those to mirrors through files/mirrors.py:",
-    )
+)
+def test_files_are_opened_and_changed_in_few_modules(
+    rule: Callable[[ast.Module], Iterator[tuple[int, str]]], places: Sequence[str], what: str
+) -> None:
+    wrong = [(name, *each) for name, tree in outside(*places) for each in rule(tree)]
+    assert not wrong, found(wrong, f"files are {what} in {', '.join(places)} alone:")
 
 
-OF_SYSTEM = {
-    "_winapi",
-    "ctypes.wintypes",
-    "fcntl",
-    "msvcrt",
-    "nt",
-    "os",
-    "platform",
-    "posix",
-    "pwd",
-    "winreg",
-}
-"""Modules that only one system has, or that differ between them; ``system`` gives ``os`` and ``fcntl``."""
+OF_SYSTEM = frozenset(read_table(__file__, "of_system"))
+"""Modules that differ between systems; ``system`` gives ``os`` and ``fcntl``."""
 
 
-def test_the_platform_is_asked_for_in_system_alone() -> None:
+def test_the_platform_is_queried_in_system() -> None:
     wrong = [
         (name, node.lineno, ast.unparse(node))
         for name, tree in outside("system/")
@@ -321,44 +245,7 @@ def test_reading_opens_for_reading_only() -> None:
     assert flags <= {"O_RDONLY", "O_CLOEXEC", "O_NONBLOCK", "O_DIRECTORY", "O_NOFOLLOW"}
 
 
-@pytest.mark.parametrize(
-    ("pattern", "places", "rule"),
-    [
-        (
-            r"(uuid\.)?uuid[134]",
-            (),
-            "ids are made from what they name (uuid5), so that builds are reproducible:",
-        ),
-        (
-            r"(datetime\.|date\.|datetime\.datetime\.)(now|utcnow|today)|time\.(time|time_ns|localtime|gmtime)",
-            ("clock.py",),
-            "the clock is one value, handed in:",
-        ),
-        (
-            r"os\.(getenv|getenvb|putenv|urandom|getcwd|chdir)",
-            ("cluster.py",),  # names of attempts, which no output shows
-            "output never depends on the surroundings:",
-        ),
-        (r"locale\.\w+", (), "output never depends on the locale:"),
-        (
-            r"print|input|sys\.exit|exit|quit",
-            ("cli/",),
-            "only the command line prints, asks or exits:",
-        ),
-        (
-            r"os\.(p?readv?|p?writev?|sendfile|copy_file_range|splice)",
-            WHOLE,
-            "a call may read or write less than it was asked for, and is made again in one place:",
-        ),
-        (
-            r"os\._exit",
-            ("processes.py", "cli/__init__.py"),
-            "only a worker whose parent is gone, and a command that is not at work, end at once:",
-        ),
-        (r"sys\.(stdout|stderr|stdin)\..*", ("cli/",), "only the command line prints:"),
-    ],
-    ids=["uuid", "clock", "surroundings", "locale", "printing", "whole", "ending", "streams"],
-)
+@of_each(read_table(__file__, "places"))
 def test_some_calls_have_one_place(pattern: str, places: tuple[str, ...], rule: str) -> None:
     wrong = [
         (name, call.lineno, what)
@@ -395,10 +282,10 @@ def test_some_names_have_one_place(name: str, places: tuple[str, ...], rule: str
 
 
 def test_the_metadata_ask_for_an_lxml_that_loads_nothing_by_itself() -> None:
-    asked = [each for each in requires("metspack") or () if re.match(r"lxml\b", each)]
-    assert len(asked) == 1
-    least = re.search(r">=\s*([0-9.]+)", asked[0])
-    assert least, f"{asked[0]} names no least version"
+    requirements = [each for each in requires("metspack") or () if re.match(r"lxml\b", each)]
+    assert len(requirements) == 1
+    least = re.search(r">=\s*([0-9.]+)", requirements[0])
+    assert least, f"{requirements[0]} names no least version"
     assert tuple(map(int, least[1].split("."))) >= (6, 1, 3), "before 6.1.3 lxml fetched external entities"
 
 

@@ -1,4 +1,4 @@
-"""What is published: the exact contents of wheel and sdist, and a wheel that works where it is installed."""
+"""Published files: the exact contents of wheel and sdist, and a wheel that works once installed."""
 
 from __future__ import annotations
 
@@ -164,6 +164,6 @@ def test_an_installed_wheel_builds_a_sample(installed: Path, tmp_path: Path) -> 
     assert ran("--version") == f"metspack {__version__}\n"
     ran("sample", "northwind", ".")
     ran("build", "Northwind.siard", "-o", "out", "--max-files", "4", "--max-bytes", "45000", "-j", "2")
-    said = json.loads(ran("check", "out", "--json"))
-    assert said["findings"] == []
+    document = json.loads(ran("check", "out", "--json"))
+    assert document["findings"] == []
     assert ran("explain", "L001").startswith("L001")

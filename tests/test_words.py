@@ -7,25 +7,10 @@ import ast
 import pytest
 
 from tests import words
+from tests.tables import read_table
 
 
-@pytest.mark.parametrize(
-    ("rule", "source"),
-    [
-        ("length", f'"""Return {"a long " * 12}name."""'),
-        ("order", '"""What is to be read."""'),
-        ("order", '"""Whether it leads out."""'),
-        ("order", '"""Return the files of which METS has a digest."""'),
-        ("order", 'X = 1\n"""Of several packages the first."""'),
-        ("negation", 'def f():\n    """Return the file, None where none fits."""'),
-        ("negation", '"""Names that nobody reads."""'),
-        ("names", "told = 1"),
-        ("names", "def f(is_known): pass"),
-        ("names", "class OddName: pass"),
-        ("names", "self.goes_on = 1"),
-        ("names", "SQL = 'CREATE TABLE file (path TEXT, told INTEGER)'"),
-    ],
-)
+@pytest.mark.parametrize(("rule", "source"), read_table(__file__, "wrong"))
 def test_what_breaks_a_rule_is_seen(rule: str, source: str) -> None:
     assert rule in {each.rule for each in words.wrong(ast.parse(source))}
 

@@ -1,4 +1,4 @@
-"""What lies below a folder, for comparing packages byte for byte."""
+"""The files below a folder, for comparing packages byte for byte."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Return every file below a folder by its path; folders have a slash, links what they name."""
+    """Return every file below a folder by path: folders end in a slash, links hold their target."""
     found: dict[str, bytes] = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))

@@ -1,4 +1,4 @@
-"""The rules of words as far as a program can judge them; CONTRIBUTING.md has them with examples.
+"""The rules of words as far as a program can judge; CONTRIBUTING.md has them with examples.
 
 ``python -m tests.words [PACKAGE...]`` lists the places that break a rule; ``--lower`` lowers the allowances.
 """
@@ -111,7 +111,7 @@ def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def factories(tree: ast.Module) -> Iterator[Wrong]:
-    """Yield the functions that return a function of their own and have another name than ``make_...``."""
+    """Yield the functions that return an inner function and are not called ``make_...``."""
     for node in nodes(tree):
         if isinstance(node, ast.FunctionDef) and not node.name.lstrip("_").startswith("make_"):
             inner = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
@@ -165,7 +165,7 @@ def allowances() -> dict[str, dict[str, int]]:
 
 
 def lowered(counts: Mapping[str, Mapping[str, int]], allowed: Mapping[str, Mapping[str, int]]) -> str:
-    """Return the text of the allowances, each at most what it was."""
+    """Return the text of the allowances, each at most its former value."""
     lines = [
         "# How many places of a package may break a rule of tests/words.py: these numbers only fall.",
         "",
@@ -178,7 +178,7 @@ def lowered(counts: Mapping[str, Mapping[str, int]], allowed: Mapping[str, Mappi
 
 
 def main() -> None:
-    """List the places that break a rule, in the named packages or in all; or lower the allowances."""
+    """List the places that break a rule, in the named packages or in all, or lower allowances."""
     if sys.argv[1:] == ["--lower"]:
         ALLOWANCES.write_text(lowered(counted(), allowances()), encoding="utf-8")
         return

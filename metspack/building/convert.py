@@ -132,7 +132,7 @@ def _check_never_had_mets(folder: Path) -> None:
             raise SourceError(
                 f"{folder} holds no mets.xml, but {what}: the parent METS is missing",
                 hint="Get it from another copy of the package; without it, changed and missing files "
-                "cannot be noticed. metspack build makes a package of the .siard, verified by cells alone.",
+                "cannot be noticed. metspack build makes a package of the .siard, verified by cells only.",
             )
 
 

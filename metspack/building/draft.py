@@ -17,7 +17,7 @@ from metspack.mets import ids
 from metspack.mets.dialects.interface import Dialect, SegmentSpot
 from metspack.model import LobRun, Notice, PlannedSegment, noticed
 from metspack.planning import assignment, planfile
-from metspack.planning.division import planned, slip_words
+from metspack.planning.division import divide, slip_words
 from metspack.planning.planfile import PlanHeader
 from metspack.planning.sharedlobs import Sharing
 from metspack.progress import Progress, Silent
@@ -171,12 +171,12 @@ def draft_plan(path: Path, options: BuildOptions, progress: Progress | None = No
             for found in map(work.traits.take, assignment.moving_lobs(source, stays, progress))
             for first in sharing.firsts(found, division.layout.container(found.place))
         )
-        for _container, _segment, run in planned(
+        for _container, _segment, run in divide(
             map(departing.take, placed),
             division.limits,
             split=division.split,
             layout=division.layout,
-            closed=segments.append,
+            record=segments.append,
         ):
             split += run.part is not None and not run.is_continued
         source.check_unchanged()

@@ -5,6 +5,7 @@ METS files and manifests are added; existing files keep their bytes, places and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -116,7 +117,7 @@ class _InPlaceWork:
             self.puts += [*sorted(manifests.NAMES.values()), top]
             archive.check_unchanged()
             self.folder.check_unchanged()
-            self._warn(archive, lobs)
+            self.warnings += self._remarks(archive, lobs)
         described = Described(
             target=self.folder.root,
             checked=building_options.checked_level(self.options),
@@ -279,44 +280,36 @@ class _InPlaceWork:
             files |= self.dialect.write_parent(self.staging.package, content)
         return files
 
-    def _warn(self, archive: Archive, lobs: SegmentedLobs) -> None:
+    def _remarks(self, archive: Archive, lobs: SegmentedLobs) -> Iterator[Notice]:
+        """Yield warnings about the LOBs and files of the folder."""
         if lobs.undigested:
-            self.warnings.append(
-                Notice(
-                    "lob-without-digest",
-                    f"{counted(lobs.undigested, 'LOB')} without a digest in the cell: only the length, if "
-                    "there is one, shows that they are what was archived",
-                )
+            yield Notice(
+                "lob-without-digest",
+                f"{counted(lobs.undigested, 'LOB')} without a digest in the cell: only the length, if "
+                "there is one, shows that they are what was archived",
             )
-        self.warnings += [
-            Notice("lob-remark", f"{what}: {number:,}") for what, number in sorted(lobs.notes.items())
-        ]
+        for remark, number in sorted(lobs.notes.items()):
+            yield Notice("lob-remark", f"{remark}: {number:,}")
         if lobs.shared:
             first, other = lobs.example
-            self.warnings.append(
-                Notice(
-                    "lob-shared",
-                    f"{counted(lobs.shared, 'cell')} name a LOB that another cell names too: {other} that of "
-                    f"{first}, for example; each file is listed once, with the first cell's id",
-                )
+            yield Notice(
+                "lob-shared",
+                f"{counted(lobs.shared, 'cell')} name a LOB that another cell names too: {other} that of "
+                f"{first}, for example; each file is listed once, with the first cell's id",
             )
         if lobs.unnamed:
             names = ", ".join(lobs.strangers)
-            self.warnings.append(
-                Notice(
-                    "file-unreferenced",
-                    f"{counted(lobs.unnamed, 'file')} in segments that no cell names ({names}"
-                    f"{', ...' if lobs.unnamed > len(lobs.strangers) else ''}): listed as unreferenced",
-                )
+            yield Notice(
+                "file-unreferenced",
+                f"{counted(lobs.unnamed, 'file')} in segments that no cell names ({names}"
+                f"{', ...' if lobs.unnamed > len(lobs.strangers) else ''}): listed as unreferenced",
             )
         if lobs.inside:
-            self.warnings.append(
-                Notice(
-                    "lob-inside",
-                    f"{counted(lobs.inside, 'LOB')} inside the archive: described by the archive alone",
-                )
+            yield Notice(
+                "lob-inside",
+                f"{counted(lobs.inside, 'LOB')} inside the archive: METS lists only the archive",
             )
-        self.warnings += archive.conventions()
+        yield from archive.conventions()
 
     def _check(self, archive: Archive) -> None:
         options = self.options

@@ -81,7 +81,7 @@ def check(layout: Layout, options: BuildOptions) -> None:
     if (mapping is not None or manifest) and layout is not siard22.LAYOUT:
         raise ConfigError(
             f"{mappingtxt.NAME} and {MANIFEST} are files of SIARD 2.2's layout, not of {layout.name}",
-            hint="Say --layout siard22, or leave --write-mapping and --write-manifest out.",
+            hint="Add --layout siard22, or leave --write-mapping and --write-manifest out.",
         )
     if mapping is not None and not _URI.fullmatch(mapping):
         raise ConfigError(

@@ -235,7 +235,7 @@ def name(options: PackageOptions, stem: str, planned: str | None = None) -> str:
     chosen = None if options.name is None else ids.given_name(options.name)
     if planned is not None and chosen not in {None, planned}:
         raise ConfigError(
-            f"the plan names the package {planned}, --name says {chosen}",
+            f"the plan names the package {planned}, and --name gives {chosen}",
             hint="Leave --name out, or plan again with it.",
         )
     found = chosen or (ids.package_name(stem) if planned is None else ids.given_name(planned))

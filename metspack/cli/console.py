@@ -112,10 +112,11 @@ def end_with_error(name: str, message: str, hint: str = "", details: Iterable[st
             finish()
 
 
-def warning(message: str) -> None:
-    """Print a warning."""
-    log_event("warning", message=message)
-    _write_line(("warning:", "warning"), (f" {message}", ""))
+def warning(*messages: str) -> None:
+    """Print warnings."""
+    for each in messages:
+        log_event("warning", message=each)
+        _write_line(("warning:", "warning"), (f" {each}", ""))
 
 
 def info(message: str) -> None:

@@ -104,7 +104,7 @@ def _head(source: Source, found: Inspection, facts: SourceFacts) -> None:
     console.out(f"LOBs      {', '.join(_counts(found))}")
     console.out(f"bytes     {shown(found.bytes)} in the LOBs")
     if units := [f"{number:,} in {unit}" for unit, number in sorted(found.lengths.items())]:
-        more = " (or texts of ASCII alone; SiardApi reads lengths as characters)"
+        more = " (or texts in ASCII; SiardApi reads lengths as characters)"
         console.out(f"lengths   of texts: {', '.join(units)}{more if 'bytes' in found.lengths else ''}")
     if found.largest is not None:
         console.out(f"largest   {found.largest.largest_lob}, {shown(found.largest.largest)}")

@@ -118,7 +118,7 @@ def verify(
     ``moved`` is called with numbers of bytes read. Raises ``SourceError`` when a file that holds LOBs was
     changed meanwhile.
     """
-    tasks = ((some, sources(), accepted) for some in _some_each(found))
+    tasks = ((some, sources(), accepted) for some in _batches(found))
     yield from processes.results(_verify, tasks, jobs, moved)
 
 
@@ -145,7 +145,7 @@ def verdict_on(lob: LobRef, sources: OpenSources, accepted: frozenset[str], move
     )
 
 
-def _some_each(found: Iterable[FoundLobs]) -> Iterator[list[FoundLobs]]:
+def _batches(found: Iterable[FoundLobs]) -> Iterator[list[FoundLobs]]:
     """Yield lists of LOBs, each large enough for a task."""
     some: list[FoundLobs] = []
     lobs = size = 0

@@ -19,7 +19,7 @@ from metspack.errors import ConfigError
 from metspack.locations.errors import Losses
 from metspack.model import LobPlace, LobRun, Notice, PlannedSegment, number_of
 from metspack.planning import slices
-from metspack.planning.division import Division, planned
+from metspack.planning.division import Division, divide
 from metspack.planning.sharedlobs import Sharing
 from metspack.planning.slices import SliceStretch
 from metspack.progress import Progress
@@ -156,7 +156,7 @@ def assign(
         compare(segment)
         report_growth(writer.assigned)
 
-    slots = planned(departing(), division.limits, split=division.split, layout=division.layout, closed=close)
+    slots = divide(departing(), division.limits, split=division.split, layout=division.layout, record=close)
     try:
         for slot in slots:
             writer.take(*slot)

@@ -93,15 +93,15 @@ Slot = tuple[str, int, LobRun]
 """LOBs or a part of one, with their segment: its container in the layout, and its number there."""
 
 
-def planned(
+def divide(
     lobs: Iterable[LobRun],
     limits: Limits,
     *,
     split: Split = Split.NEVER,
     layout: Layout = lobseg.LAYOUT,
-    closed: Callable[[PlannedSegment], object],
+    record: Callable[[PlannedSegment], object],
 ) -> Iterator[Slot]:
-    """Yield a ``Slot`` for every run or part; ``closed`` is called with each closed segment.
+    """Yield a ``Slot`` for every run or part; ``record`` is called with each closed segment.
 
     A run gets one ``Slot`` for each segment; its LOBs are in the same segments as if they came singly.
 
@@ -132,7 +132,7 @@ def planned(
                 "many children",
                 hint="Make segments larger: --max-files, --max-bytes.",
             )
-        closed(segment)
+        record(segment)
 
     def close_all() -> None:
         for container, filling in fillings.items():  # which hold at least one file each

@@ -56,7 +56,7 @@ class _Holder(NamedTuple):
 
     def places(self, starts: Sequence[Any]) -> list[_Place]:
         """Return the places of LOBs from their offsets in a zip file, or names in a folder."""
-        return [(each, "") for each in starts] if self.folders is None else list(map(_by_length, starts))
+        return [(each, "") for each in starts] if self.folders is None else list(map(_place_of_file, starts))
 
     def bytes(self, place: _Place) -> bytes:
         """Return a key for the bytes at a place."""
@@ -67,17 +67,16 @@ class _Holder(NamedTuple):
         return f"f{self.number}/{'/'.join(self.folders)}/{name}".encode(*_NAMES)
 
 
-def _by_length(name: str) -> _Place:
-    """Return the place of a file in its folder."""
+def _place_of_file(name: str) -> _Place:
     return len(name), name
 
 
-def _sorting(place: _Place) -> bytes:
-    """Return bytes that sort as places do."""
+def _sort_key(place: _Place) -> bytes:
+    """Return bytes that sort in the order of places."""
     return place[0].to_bytes(8) + place[1].encode(*_NAMES)
 
 
-def _split(cell: str) -> tuple[str, int]:
+def _stem_and_row(cell: str) -> tuple[str, int]:
     """Return the identifier of a cell's LOB without its row, and the row."""
     stem = cell.rstrip(digits)
     return stem, int(cell[len(stem) :])
@@ -158,7 +157,7 @@ class Sharing(tempdb.Scratch):
         shared = run.shared
         holder = _Holder(shared.source, shared.folders)
         starts = run.starts
-        key = None if holder.folders is None else _by_length
+        key = None if holder.folders is None else _place_of_file
         first, last = holder.places((min(starts, key=key), max(starts, key=key)))
         if first <= self._before(holder) or len(set(starts)) < len(starts):
             return False
@@ -166,7 +165,7 @@ class Sharing(tempdb.Scratch):
         self._has_stretches = True
         facts = (container, run.id_stem, shared.digest)
         columns = [list(column) for column in (starts, run.rows, run.stated_lengths, run.digests)]
-        stretch = holder.key, _sorting(first), _sorting(last), json.dumps((holder, facts, columns))
+        stretch = holder.key, _sort_key(first), _sort_key(last), json.dumps((holder, facts, columns))
         with tempdb.explained(_WHAT):
             self._database.execute("INSERT INTO stretch VALUES (?, ?, ?, ?)", stretch)
         return True
@@ -177,7 +176,7 @@ class Sharing(tempdb.Scratch):
 
     def _unfold(self, holder: _Holder, place: _Place) -> None:
         """Unfold the stretches that may include a place into a row for each LOB."""
-        at = _sorting(place)
+        at = _sort_key(place)
         which = "FROM stretch WHERE holder = ? AND first <= ? AND last >= ?"
         for (stretch,) in self.all(f"SELECT run {which}", holder.key, at, at):
             (number, folders), (container, stem, algorithm), columns = json.loads(stretch)
@@ -222,7 +221,7 @@ class Sharing(tempdb.Scratch):
                 self._copied = self._copied if self.copies else (first, cell)
                 self.copies += 1
                 return None
-            self._database.execute(_PUT_VALUE, _split(first))
+            self._database.execute(_PUT_VALUE, _stem_and_row(first))
         self._share(stem, row, first)
         return str(first)
 
@@ -251,7 +250,7 @@ class Sharing(tempdb.Scratch):
         if not self.count:
             return None
         self._flush()
-        row = self._database.execute(_FIRST, _split(cell)).fetchone()
+        row = self._database.execute(_FIRST, _stem_and_row(cell)).fetchone()
         return None if row is None else str(row[0])
 
     def concerns(self, run: CellRun) -> bool:
@@ -279,7 +278,7 @@ class Sharing(tempdb.Scratch):
         """Store the new ``file`` and digest of a cell for the cells that share its LOB."""
         if self.count:
             facts = (digest.algorithm, digest.value) if digest else (None, None)
-            self._database.execute(_STORE, (file, *facts, *_split(cell)))
+            self._database.execute(_STORE, (file, *facts, *_stem_and_row(cell)))
 
     def store_files(self, run: CellRun, files: Sequence[str], digests: Sequence[Digest | None] = ()) -> None:
         """Store the new ``file`` of each cell of a run, and the new digests, if any."""
@@ -291,7 +290,7 @@ class Sharing(tempdb.Scratch):
     def stored(self, first: str) -> tuple[str, Digest | None]:
         """Return the stored file and digest of a cell that others share."""
         file, algorithm, value = self._database.execute(
-            "SELECT file, algorithm, digest FROM value WHERE stem = ? AND row = ?", _split(first)
+            "SELECT file, algorithm, digest FROM value WHERE stem = ? AND row = ?", _stem_and_row(first)
         ).fetchone()
         return file, Digest(algorithm=algorithm, value=value) if algorithm else None
 

@@ -17,10 +17,9 @@ from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import (
     ARCHIVE,
     FIXITY,
-    ListedPart,
-    ListedSplitLob,
     Relation,
     ReportFacts,
+    SplitLob,
     below,
     damage_words,
     parents,
@@ -97,7 +96,7 @@ def facts_of(checked: Checked, level: Level) -> ReportFacts:
     """
     prefix, catalogue, is_complete = checked.prefix, checked.catalogue, checked.is_complete
     links = checked.links_as_given
-    relations = sorted(_figured(catalogue, below(links)), key=_by_name)
+    relations = sorted(_add_figures(catalogue, below(links)), key=_by_name)
     # All levels but links look for the files on disk.
     splits = _splits(catalogue, is_looked=is_complete and level > Level.LINKS)
     shown_splits = tuple(islice(splits, _SPLITS))
@@ -113,7 +112,7 @@ def facts_of(checked: Checked, level: Level) -> ReportFacts:
     )
 
 
-def together(parts: Sequence[ReportFacts]) -> ReportFacts:
+def join_facts(parts: Sequence[ReportFacts]) -> ReportFacts:
     """Return the figures of several packages as one."""
     names = {each.name for each in fields(ReportFacts)} - {"splits_left_out"}
     joined = {name: tuple(chain.from_iterable(getattr(each, name) for each in parts)) for name in names}
@@ -125,7 +124,7 @@ _OF_LINKS = {Code.CHILD_DIGEST_STALE.id, Code.CHILD_SIZE_STALE.id}
 _LOB = re.compile(r"(.+\.)?s[0-9]+\.t[0-9]+\.c.+")
 
 
-def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
+def add_damage(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
     """Return the figures with the findings about each child's files, those at fault first."""
     folders: set[str] = set()
     counts: dict[str, Counter[str]] = {}
@@ -163,7 +162,7 @@ def judged(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
     return replace(facts, children=tuple(sorted(children, key=lambda each: not each.is_fault)))
 
 
-def _figured(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterator[Relation]:
+def _add_figures(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterator[Relation]:
     for each in relations:
         child, state = each.child, each.state
         if child.is_there and not child.is_listed:
@@ -179,29 +178,23 @@ def _figured(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterator[Re
 def _by_name(relation: Relation) -> tuple[bool, str, str]:
     """Return a sort key that puts ``_lobseg_10`` after ``_lobseg_9``."""
     child = relation.child
-    return not child.path, _DIGITS.sub(_as_long, child.path), child.path or child.objid
+    return not child.path, _DIGITS.sub(_padded, child.path), child.path or child.objid
 
 
-def _as_long(found: re.Match[str]) -> str:
+def _padded(found: re.Match[str]) -> str:
     """Return a number padded to a fixed length, so that numbers sort as text."""
     return f"\0{found[1]:0>18}"
 
 
-def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[ListedSplitLob]:
+def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[SplitLob]:
     def lob(row: Row) -> tuple[int, str]:
         part, _child, group, _size, mets, _lost = row
         return mets, group or part.rpartition(".p")[0] or part
 
     for (mets, identifier), rows in groupby(catalogue.rows(_PARTS), key=lob):
         whole = catalogue.row(_WHOLE, mets, identifier)
-        yield ListedSplitLob(
-            id=identifier,
-            size=whole[0] if whole else None,
-            parts=tuple(
-                ListedPart(id=part, child=child, size=size, is_lost=bool(is_looked and lost))
-                for part, child, _, size, _, lost in rows
-            ),
-        )
+        parts = ((part, child, size, bool(is_looked and lost)) for part, child, _, size, _, lost in rows)
+        yield identifier, whole[0] if whole else None, tuple(parts)
 
 
 def _archives(checked: Checked) -> Iterator[dict[str, Any]]:

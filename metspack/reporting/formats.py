@@ -141,12 +141,10 @@ def _check_replaceable(form: _ReportForm, target: Path) -> None:
         )
 
 
-class CheckReport(Checking):
-    """The report of a check: an iterator of its findings, which come as they are found.
+class KeptCheck(Checking):
+    """A check that stores its findings for reports in any order; to be closed.
 
-    ``ok``, ``findings`` and ``to_json`` wait for the end of the check, and keep the remaining findings for
-    the iterator. ``summary`` and ``graphs`` (the links) are those of the check so far. With ``gathers`` the
-    figures of .html, .txt and .xml are gathered on the way.
+    With ``gathers`` the figures of .html, .txt and .xml are gathered on the way.
     """
 
     def __init__(
@@ -167,8 +165,6 @@ class CheckReport(Checking):
         self._looked = options.looking()
         self._figures: dict[str, ReportFacts] = {}
         self._is_begun = self._is_complete = False
-        self._returned = 0
-        self._rest: Iterator[Finding] | None = None
         ledger = ledger_of(self._looked)
         self.kept = FindingStore()
         self._ends = [weakref.finalize(self, each.close) for each in (self.kept, ledger) if each is not None]
@@ -183,15 +179,7 @@ class CheckReport(Checking):
         )
 
     def __next__(self) -> Finding:
-        """Return the next finding."""
-        if self._rest is not None:
-            return next(self._rest)
-        finding = self._advance()
-        self._returned += 1
-        return finding
-
-    def _advance(self) -> Finding:
-        """Run the check up to its next finding, and store that."""
+        """Return the next finding, and store it."""
         if not self._is_begun:
             self._is_begun = True
             if self._shown is not None:
@@ -211,7 +199,8 @@ class CheckReport(Checking):
     def end(self) -> Interrupted | None:
         """Run the check to its end, or until it is interrupted, and return the interruption or None."""
         try:
-            self._end()
+            for _ in self:
+                pass
         except Interrupted as interrupted:
             self.stop()
             return interrupted
@@ -237,8 +226,27 @@ class CheckReport(Checking):
             is_complete=self._is_complete,
             created=self._created,
             folders=self.folders,
-            facts=facts.together([self._figures[prefix] for prefix in sorted(self._figures)]),
+            facts=facts.join_facts([self._figures[prefix] for prefix in sorted(self._figures)]),
         )
+
+
+class CheckReport(KeptCheck):
+    """The report of a check: an iterator of its findings, which come as they are found.
+
+    ``ok``, ``findings`` and ``to_json`` wait for the end of the check, and keep the remaining findings for
+    the iterator. ``summary`` and ``graphs`` (the links) are those of the check so far.
+    """
+
+    _returned = 0
+    _rest: Iterator[Finding] | None = None
+
+    def __next__(self) -> Finding:
+        """Return the next finding."""
+        if self._rest is not None:
+            return next(self._rest)
+        finding = super().__next__()
+        self._returned += 1
+        return finding
 
     @property
     def ok(self) -> bool:
@@ -276,7 +284,7 @@ class CheckReport(Checking):
         if self._rest is None:
             with suppress(StopIteration):
                 while True:
-                    self._advance()
+                    super().__next__()
             self._rest = islice(self.kept.as_found(), self._returned, None)
 
 

@@ -19,12 +19,13 @@ from metspack.layouts import readers
 from metspack.limits import Limits
 from metspack.model import Finding
 from metspack.reporting import linkmap
-from metspack.reporting.facts import judged
+from metspack.reporting.facts import add_damage
 from metspack.reporting.model import (
     Frame,
-    ListedSplitLob,
     Relation,
     ReportFacts,
+    SplitLob,
+    SplitPart,
     kind,
     outcome,
     parts,
@@ -116,7 +117,7 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
 
 
 def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, Any]:
-    facts = judged(frame.facts, kept.by_place())
+    facts = add_damage(frame.facts, kept.by_place())
     found = verdict(frame.summary)
     headline = _VERDICTS[found] if frame.is_complete or found == "error" else _OPEN
     children = _shown(frame, facts.children)
@@ -138,7 +139,7 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
     return {
         "version": __version__,
         "provenance": provenance if provenance.checked else replace(provenance, checked=frame.created),
-        "paths": list(_some(provenance.paths, "path")),
+        "paths": list(_first_of(provenance.paths, "path")),
         "made_by": "" if frame.are_several else "; ".join(_makers(frame.summary.results)),
         "sheets": _sheets(frame),
         "archives": facts.archives[:_CHILDREN],
@@ -197,10 +198,10 @@ def _parents(facts: ReportFacts) -> Iterator[str]:
         f"{each.parent.objid}{' (not checked)' if each.state is LinkState.UNKNOWN else ''}": None
         for each in facts.parents
     }
-    yield from _some(found, "parent")
+    yield from _first_of(found, "parent")
 
 
-def _some(names: Collection[str], what: str) -> Iterator[str]:
+def _first_of(names: Collection[str], what: str) -> Iterator[str]:
     """Yield the first of many names, and the number of the others."""
     yield from islice(names, _NAMED)
     if len(names) > _NAMED:
@@ -351,41 +352,40 @@ def _bar(value: int, limit: int | None, most: int, what: str) -> dict[str, Any]:
     }
 
 
-def strips(lobs: Iterable[ListedSplitLob]) -> Iterator[dict[str, Any]]:
+def strips(lobs: Iterable[SplitLob]) -> Iterator[dict[str, Any]]:
     """Yield each split LOB as a strip; parts of unknown size share the rest of the whole."""
-    for lob in lobs:
-        held = sum(part.size or 0 for part in lob.parts)
-        lost = sum(part.size is None for part in lob.parts)
-        missing = max((lob.size or 0) - held, 0)
+    for lob, whole, pieces in lobs:
+        held = sum(size or 0 for _, _, size, _ in pieces)
+        lost = sum(size is None for _, _, size, _ in pieces)
+        missing = max((whole or 0) - held, 0)
         # If the size of the whole is missing, a lost part gets the mean width of the others.
-        guess = (missing or held // max(len(lob.parts) - lost, 1) or 1) // max(lost, 1) if lost else 0
-        is_listed = not lost and not any(part.is_lost for part in lob.parts)
+        guess = (missing or held // max(len(pieces) - lost, 1) or 1) // max(lost, 1) if lost else 0
+        absent = sum(is_absent for *_, is_absent in pieces)
         yield {
-            "id": lob.id,
-            "words": _strip_words(lob, held, lost),
-            "is_whole": is_listed and (lob.size is None or lob.size == held),
-            "pieces": list(_pieces(lob, max(guess, 1), held + max(guess, 1) * lost)),
+            "id": lob,
+            "words": _strip_words(len(pieces), held, whole, lost, absent),
+            "is_whole": not (lost or absent) and whole in {None, held},
+            "pieces": list(_pieces(pieces, max(guess, 1), held + max(guess, 1) * lost)),
         }
 
 
-def _strip_words(lob: ListedSplitLob, held: int, lost: int) -> str:
-    of = "" if lob.size is None else f" of {lob.size:,}"
+def _strip_words(parts: int, held: int, whole: int | None, lost: int, absent: int) -> str:
+    of = "" if whole is None else f" of {whole:,}"
     gone = f", {counted(lost, 'part')} without a known size" if lost else ""
-    missing = sum(part.is_lost for part in lob.parts)
-    gone += f", the file of {counted(missing, 'part')} missing" if missing else ""
-    return f"{counted(len(lob.parts), 'part')}, {held:,}{of} bytes{' listed' if missing else ''}{gone}"
+    gone += f", the file of {counted(absent, 'part')} missing" if absent else ""
+    return f"{counted(parts, 'part')}, {held:,}{of} bytes{' listed' if absent else ''}{gone}"
 
 
-def _pieces(lob: ListedSplitLob, guess: int, total: int) -> Iterator[dict[str, Any]]:
+def _pieces(pieces: Iterable[SplitPart], guess: int, total: int) -> Iterator[dict[str, Any]]:
     """Yield the parts of a split LOB with their starts and widths, of 1,000 in all."""
     x = 0.0
-    for part in lob.parts:
-        width = round(_STRIP * (guess if part.size is None else part.size) / max(total, 1), 1)
-        size = "size unknown" if part.size is None else counted(part.size, "byte")
+    for part, child, size, is_absent in pieces:
+        width = round(_STRIP * (guess if size is None else size) / max(total, 1), 1)
+        words = "size unknown" if size is None else counted(size, "byte")
         yield {
             "x": round(x, 1),
             "width": max(width, _NARROWEST),
-            "title": f"{part.id}: {size} in {part.child}{', file missing' if part.is_lost else ''}",
-            "is_missing": part.size is None or part.is_lost,
+            "title": f"{part}: {words} in {child}{', file missing' if is_absent else ''}",
+            "is_missing": size is None or is_absent,
         }
         x += width

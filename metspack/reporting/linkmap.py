@@ -306,7 +306,6 @@ def _key(relation: Relation) -> _Key:
 
 
 def _box(relation: Relation) -> Box:
-    """Return the box of a child."""
     return Box(
         label=relation.name,
         note=_note(relation),
@@ -348,7 +347,7 @@ def _trunks(parent: _Corner, ends: Sequence[tuple[_Corner, _MapEntry]]) -> Itera
     """
     right, middle = parent[0], parent[1] + _HEIGHT // 2
     down, up = middle - _OFFSET, middle + _OFFSET
-    head = f"{right},{up} {right + 9},{up - 5} {right + 9},{up + 5}"
+    head = _head(right, up, 9)
     tops = [(corner[1] - parent[1], place) for corner, place in ends]
     yield from _trunk(
         f"M{right} {down}", right + _DOWN, down, [(y, place.names_child) for y, place in tops], ()
@@ -372,25 +371,27 @@ def _trunk(
 
 
 def _arrows(parent: _Corner, child: _Corner, place: _MapEntry) -> Iterator[Arrow]:
-    left, middle = child[0], child[1] + _HEIGHT // 2
+    left, turn, middle = child[0], parent[0] + _UP, child[1] + _HEIGHT // 2
     down, up = middle - _OFFSET, middle + _OFFSET
-    state = word(place.link)
-    missing = "not checked:" if place.link is LinkState.UNKNOWN else "missing:"
-    yield Arrow(
-        path=f"M{parent[0] + _DOWN} {down}H{left - 7}",
-        heads=(f"{left},{down} {left - 9},{down - 5} {left - 9},{down + 5}",),
-        is_missing=not place.names_child,
-        state=state,
-        title=f"{'' if place.names_child else f'{missing} '}the parent names the child",
+    missing = "not checked: " if place.link is LinkState.UNKNOWN else "missing: "
+    ways = (
+        (
+            f"M{parent[0] + _DOWN} {down}H{left - 7}",
+            _head(left, down, -9),
+            place.names_child,
+            "parent",
+            "child",
+        ),
+        (f"M{left} {up}H{turn + 7}", _head(turn, up, 9), place.names_parent, "child", "parent"),
     )
-    turn = parent[0] + _UP
-    yield Arrow(
-        path=f"M{left} {up}H{turn + 7}",
-        heads=(f"{turn},{up} {turn + 9},{up - 5} {turn + 9},{up + 5}",),
-        is_missing=not place.names_parent,
-        state=state,
-        title=f"{'' if place.names_parent else f'{missing} '}the child names the parent",
-    )
+    for path, head, is_there, one, other in ways:
+        title = f"{'' if is_there else missing}the {one} names the {other}"
+        yield Arrow(path=path, heads=(head,), is_missing=not is_there, state=word(place.link), title=title)
+
+
+def _head(x: int, y: int, back: int) -> str:
+    """Return the points of an arrowhead whose tip is at a place."""
+    return f"{x},{y} {x + back},{y - 5} {x + back},{y + 5}"
 
 
 def shortened(text: str, longest: int = _LABEL) -> str:

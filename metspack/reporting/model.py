@@ -125,23 +125,11 @@ def parents(graph: Graph) -> Iterator[Relation]:
             yield Relation(parent=nodes[edge.parent], child=top, link=edge, state=edge.state)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedPart:
-    """A part of a split LOB: its id, the child that the parent's METS names for it, its size there."""
+SplitPart = tuple[str, str, int | None, bool]
+"""A part of a split LOB: id, child by the parent's METS, size there, True if its file is absent."""
 
-    id: str
-    child: str
-    size: int | None
-    is_lost: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedSplitLob:
-    """A LOB in parts, in their order; ``size`` is the whole's in the parent's METS, or None."""
-
-    id: str
-    size: int | None
-    parts: tuple[ListedPart, ...]
+SplitLob = tuple[str, int | None, tuple[SplitPart, ...]]
+"""A split LOB: its id, the size of the whole in the parent's METS, and its parts."""
 
 
 ARCHIVE = (
@@ -178,7 +166,7 @@ class ReportFacts:
     parents: tuple[Relation, ...] = ()
     children: tuple[Relation, ...] = ()
     representations: tuple[Relation, ...] = ()
-    splits: tuple[ListedSplitLob, ...] = ()
+    splits: tuple[SplitLob, ...] = ()
     splits_left_out: int = 0
     fixity: tuple[dict[str, Any], ...] = ()
     archives: tuple[dict[str, Any], ...] = ()

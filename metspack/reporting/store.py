@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from metspack import clock
 from metspack.checking import Explanation, explained, reported_id, standard_of
@@ -219,7 +219,8 @@ LONGEST = 240
 
 _WHAT_LINES = "the lines of documents"
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_ENOUGH = 1 << 30  # bytes of a document that are searched for lines
+_ENOUGH = 1 << 30  # characters of a document that are searched for lines
+_PIECE = 1 << 16  # characters of a line that are read at once
 
 
 class Excerpts(tempdb.Scratch):
@@ -265,45 +266,23 @@ class Excerpts(tempdb.Scratch):
             return
         try:
             with reading.opening(self._roots[start], path.removeprefix(start).split("/")) as descriptor:
-                yield from _among(_text(reading.chunks(descriptor, 0, _ENOUGH, size=reading.BLOCK)), numbers)
+                encoding = _UTF_16.get(pread(descriptor, 2, 0), "utf-8-sig")
+                with io.TextIOWrapper(reading.from_byte(0, descriptor), encoding, "replace") as file:
+                    yield from _among(file, numbers)
         except (OSError, MetspackError):
             return  # the findings report the fault of the file; the report leaves its lines out
 
 
-def _text(blocks: Iterable[bytes]) -> Iterator[str]:
-    """Yield a document's text with line feeds as line ends, as parsers count them; never fails."""
-    decoder: io.IncrementalNewlineDecoder | None = None
-    for block in blocks:
-        if decoder is None:
-            encoding = _UTF_16.get(block[:2], "utf-8-sig")
-            decoder = io.IncrementalNewlineDecoder(
-                codecs.getincrementaldecoder(encoding)(errors="replace"), translate=True
-            )
-        yield decoder.decode(block)
-    if decoder is not None:
-        yield decoder.decode(b"", final=True)
-
-
-def _among(blocks: Iterator[str], numbers: Iterator[int]) -> Iterator[tuple[int, str]]:
-    wanted = next(numbers, None)
-    number, kept = 1, ""
-    for block in blocks:
-        start = 0
-        while wanted is not None:
-            stop = block.find("\n", start)
-            piece = block[start:] if stop < 0 else block[start:stop]
-            if number == wanted:
-                kept += piece[: LONGEST + 1 - len(kept)]
-            if stop < 0:
-                break
-            if number == wanted:
-                yield number, _shortened(kept)
-                wanted, kept = next(numbers, None), ""
-            number, start = number + 1, stop + 1
-        if wanted is None:
-            return
-    if number == wanted and kept:
-        yield number, _shortened(kept)
+def _among(file: TextIO, numbers: Iterator[int]) -> Iterator[tuple[int, str]]:
+    """Yield the lines with the given ascending numbers, shortened; long ones are read in pieces."""
+    wanted, number, is_start, left = next(numbers, None), 1, True, _ENOUGH
+    while wanted is not None and left > 0 and (piece := file.readline(_PIECE)):
+        left -= len(piece)
+        if is_start and number == wanted:
+            yield number, _shortened(piece.removesuffix("\n"))
+            wanted = next(numbers, None)
+        is_start = piece.endswith("\n")
+        number += is_start
 
 
 def _shortened(text: str) -> str:
@@ -382,28 +361,27 @@ class Ledger(tempdb.Scratch):
                 f"{self._path} is in use: another check keeps its ledger there",
                 hint="Wait until it has ended.",
             )
-        size = self._read()
+        size = self._read(self._journal.descriptor)
         self._journal.cut(size)
         if not size:
             self._journal.record_all([self._head])
 
-    def _read(self) -> int:
+    def _read(self, descriptor: int) -> int:
         """Read the file's lines into the database; return the bytes up to its last whole line's end."""
-        assert self._journal is not None  # noqa: S101 -- begun
         size, is_first = 0, True
         try:
-            for number, event, stop in journal.sealed_events(self._journal.descriptor, _LONGEST):
+            start = pread(descriptor, len(_BEGINNING), 0)
+            for number, event, stop in journal.sealed_events(descriptor, _LONGEST):
                 if is_first:
-                    self._check_head(event)
+                    self._check_head(event, start)
                     is_first = False
                 elif event is None:
                     raise self._damaged(number)
                 else:
                     self._take(event, number)
                 size = stop
-            start = pread(self._journal.descriptor, len(_BEGINNING), 0) if is_first else b""
-            if start and not _BEGINNING.startswith(start):
-                self._check_head(None)
+            if is_first and start and not _BEGINNING.startswith(start):
+                self._check_head(None, start)
         except (SourceError, OSError) as error:
             if isinstance(error, SourceError) and error.message.startswith(str(self._path)):
                 raise
@@ -411,13 +389,12 @@ class Ledger(tempdb.Scratch):
             raise SourceError(f"{self._path} cannot be read: {why}", hint="Name another file.") from None
         return size
 
-    def _check_head(self, event: dict[str, Any] | None) -> None:
+    def _check_head(self, event: dict[str, Any] | None, start: bytes) -> None:
         if event is None or event.get("event") != _HEAD:
-            start = pread(self._journal.descriptor, len(_BEGINNING), 0) if self._journal else b""
             if start == _BEGINNING:
                 raise self._damaged(1)
             raise ConfigError(
-                f"--ledger {self._path}: the file is not a ledger of metspack, and is left alone", hint=_NEW
+                f"--ledger {self._path}: the file is no ledger of metspack, and is unchanged", hint=_NEW
             )
         if event.get("form") != _FORM:
             raise ConfigError(
@@ -427,12 +404,11 @@ class Ledger(tempdb.Scratch):
         # An OBJID is empty where METS could not be read; then the path identifies the package.
         self._head["objid"] = self._head["objid"] or event.get("objid")
         for name, what in (("objid", "OBJID"), ("package", "path")):
-            if name == "objid" and not event.get(name):
-                continue
-            if event.get(name) != self._head[name]:
+            stated = event.get(name)
+            if stated != self._head[name] and (stated or name == "package"):
                 raise ConfigError(
                     f"--ledger {self._path}: was made for the package with the {what} "
-                    f"{shown(str(event.get(name)))}, not {shown(str(self._head[name]))}",
+                    f"{shown(str(stated))}, not {shown(str(self._head[name]))}",
                     hint=f"Each copy of a package needs a ledger, and a moved package a new one. {_NEW}",
                 )
 

@@ -120,7 +120,7 @@ class DryRun(Iterator[Verdict]):
             return
         with KeyNames(source, self._options.budgets) as names:
             for each in found:
-                yield each._replace(runs=[*names.named(iter(each.runs))])
+                yield each._replace(runs=[*names.add_names(iter(each.runs))])
 
     def _archived(self, source: PackagedArchive, into: Into, sharing: Sharing) -> Iterator[FoundLobs]:
         """Yield the LOBs that would be put into an archive or beside it, and those staying inside."""

@@ -67,7 +67,7 @@ class KeyNames(tempdb.Scratch):
                 "BEGIN",
             )
 
-    def named(self, runs: Iterator[LobRun]) -> Iterator[LobRun]:
+    def add_names(self, runs: Iterator[LobRun]) -> Iterator[LobRun]:
         """Yield runs with their files' paths; raises ``SourceError`` for a table with bad keys."""
         for run in runs:
             with tempdb.explained(_WHAT), OpenSources(self._source.byte_sources()) as sources:

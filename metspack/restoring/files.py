@@ -247,7 +247,7 @@ def _restore(
         found_lobs = (FoundLobs([run]) for run in _lob_runs(source, progress))
         lobs = raising(find_lobs(source, sharing, tally, found_lobs))
         if options.names is FileNames.KEY:
-            lobs = stack.enter_context(KeyNames(source, options.budgets)).named(lobs)
+            lobs = stack.enter_context(KeyNames(source, options.budgets)).add_names(lobs)
         tasks = found.tasks(lobs)
         jobs = executor.useful(options.jobs, files=_FILES_AT_ONCE, size=0)
         begun = tasks if jobs > 1 else iter(list(tasks))
@@ -537,6 +537,6 @@ def file_words(source: Packaged) -> Iterator[Notice]:
     if unnamed := source.unnamed_count():
         yield Notice(
             "lob-unnamed",
-            f"{counted(unnamed, 'LOB')} that METS lists and no cell names: restored all the same",
+            f"{counted(unnamed, 'LOB')} that METS lists and no cell names: restored nevertheless",
         )
     yield from source.remarks()

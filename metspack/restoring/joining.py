@@ -140,30 +140,30 @@ class ArchivedLob(LobFile):
         super().close()
 
 
-def found(package: Package, lob: str, *, verify: bool = True) -> HeldLob | ArchivedLob:
+def find_lob(package: Package, lob: str, *, verify: bool = True) -> HeldLob | ArchivedLob:
     """Return the LOB with this id, as METS lists it or, opened, from the archive.
 
     Two cells may name one file, which METS lists under the first one's id: the other id is resolved by its
     cell. Raises ``SourceError`` as ``Package.lob`` does, for a cell without a LOB, and for an id
     of LOBs in several archives.
     """
-    it = _meant(package, lob, verify=verify)
+    it = _resolve(package, lob, verify=verify)
     return it if isinstance(it, ArchivedLob) else package.lob(it or packages_package.as_id(lob))
 
 
-def listed(package: Package, lob: str) -> str | None:
+def find_listed_id(package: Package, lob: str) -> str | None:
     """Return the id under which METS lists a LOB, or None for one that stayed in the archive.
 
-    An id that the package lacks is returned unchanged. Raises ``SourceError`` as ``found`` does.
+    An id that the package lacks is returned unchanged. Raises ``SourceError`` as ``find_lob`` does.
     """
-    it = _meant(package, lob, verify=False)
+    it = _resolve(package, lob, verify=False)
     if isinstance(it, ArchivedLob):
         it.close()
         return None
     return it or packages_package.listed_id(package, packages_package.as_id(lob))
 
 
-def _meant(package: Package, lob: str, *, verify: bool) -> str | ArchivedLob | None:
+def _resolve(package: Package, lob: str, *, verify: bool) -> str | ArchivedLob | None:
     """Return a LOB's id in METS, or the opened LOB if the archive holds it; None for others."""
     lob = packages_package.as_id(lob)
     _check_one(package, lob)
@@ -186,7 +186,7 @@ def _check_one(package: Package, lob: str) -> None:
         ids = [f"{links.prefix(path[-1])}{lob}" for path in package.archives]
         raise SourceError(
             f"several archives of the package have a LOB {lob}",
-            hint=f"Say which is meant: {', '.join(ids[:-1])} or {ids[-1]}.",
+            hint=f"Name the archive in the ID: {', '.join(ids[:-1])} or {ids[-1]}.",
         )
 
 
@@ -221,7 +221,7 @@ def _in_archive(
 _BUFFER = 1 << 18
 _UNVERIFIED = "Add --no-verify to read it unverified."
 _BARE = "its bytes could not be verified"
-_BY_METS = "--range 0- verifies it by METS alone, and --no-verify writes it unverified."
+_BY_METS = "--range 0- verifies it only by METS, and --no-verify writes it unverified."
 
 
 @contextmanager
@@ -377,11 +377,11 @@ def _warn(words: str) -> None:
 def open_lob(package: Package, lob: str, *, verify: bool = True) -> io.BufferedReader:
     """Return a LOB as a buffered, seekable, read-only file, to be closed or used in ``with``.
 
-    The file is independent of ``package``, which may be closed first. Raises ``SourceError`` as ``found``
+    The file is independent of ``package``, which may be closed first. Raises ``SourceError`` as ``find_lob``
     does; reading from the file raises it as for ``JoinedLob`` and ``ArchivedLob``. Warnings about the LOB are
     Python warnings.
     """
-    it = found(package, lob, verify=verify)
+    it = find_lob(package, lob, verify=verify)
     raw = it if isinstance(it, ArchivedLob) else _joined(package, it, verify=verify, warned=_warn)
     return io.BufferedReader(raw, _BUFFER)
 
@@ -396,7 +396,7 @@ def _joined(package: Package, lob: HeldLob, *, verify: bool, warned: Warned) -> 
     return JoinedLob(package.index.files, lob, verify=verify)
 
 
-def extracted(
+def extract(
     package: Package,
     lob: str,
     ranges: Sequence[ByteRange] = (),
@@ -412,7 +412,7 @@ def extracted(
     whole's digest is, or the length or digest in the SIARD's cell. Only an iterator that ended has
     given proven bytes. Raises ``ConfigError`` for a range outside the LOB, before anything is yielded.
     """
-    it = found(package, lob, verify=verify)
+    it = find_lob(package, lob, verify=verify)
     try:
         offsets = [each.within(it.size) for each in ranges]
     except ConfigError:

@@ -52,8 +52,6 @@ from metspack.sources.lobstream import LobReader, OpenSources
 from metspack.sources.repacking import RemovedEntries, left_out
 from metspack.sources.rewriting import AddedRun, Moved
 
-_ALL = 1 << 62  # no LOB is larger
-
 _Named = Callable[[LobPlace, Sequence[int], Sequence[str]], list[str]]
 """The new ``file`` of a column's cells by a cell's place, the rows and the old ``file``."""
 
@@ -140,7 +138,7 @@ def division(
     if into is Into.INSIDE:
         return lambda run: len(run.entries) == len(run), lambda _place: ""
     progress.stage("Looking for LOBs inside", source.weight())
-    stays = assignment.small_columns(source, _ALL, progress.advance)
+    stays = assignment.small_columns(source, 1 << 62, progress.advance)  # no LOB is larger
     return lambda run: column_of(run.place) in stays, siard22.container
 
 
@@ -342,7 +340,6 @@ class _RestoreWork:
         return value
 
     def _new_file(self, table: Table, cell: LobCell, named: _Named) -> str:
-        """Return the new ``file`` of a cell."""
         if column_of(cell.place) in self.inside:
             entries = self.source.entries(table, cell)
             if len(entries) == 1:

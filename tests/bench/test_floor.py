@@ -72,8 +72,8 @@ def test_large_files_are_copied_and_hashed(tmp_path: Path) -> None:
         name, *digests = line.split()
         assert (out / name).read_bytes() == (source / name).read_bytes()
         for tool, digest in zip(("md5sum", "sha256sum", "md5sum"), digests, strict=False):
-            told = subprocess.run([tool, out / name], capture_output=True, text=True, check=True).stdout
-            assert told.startswith(digest)
+            printed = subprocess.run([tool, out / name], capture_output=True, text=True, check=True).stdout
+            assert printed.startswith(digest)
         assert len(digests) == 2 + len(again)
 
 

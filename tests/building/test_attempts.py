@@ -1,4 +1,4 @@
-"""What holds of attempts at segments: no folder is made again, and devices have other numbers elsewhere."""
+"""Attempts at segments on other machines: each folder is made once, device numbers may differ."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def test_another_number_of_its_device_is_no_change_of_an_archive(northwind: Path
         with pytest.raises(SourceError, match="was changed while it was read"):
             _read(found, extent)
         assert _read(replace(found, elsewhere=True), extent) == extent.size
-        odd = replace(_stamped(found, inode=1), elsewhere=True)
+        unusual = replace(_stamped(found, inode=1), elsewhere=True)
         with pytest.raises(SourceError, match="was changed while it was read"):
-            _read(odd, extent)
+            _read(unusual, extent)
 
 
 def test_nor_is_it_one_of_a_file(northwind: Path, tmp_path: Path) -> None:

@@ -67,10 +67,10 @@ STRETCHED = {
 def test_segments_placed_in_stretches_give_the_same_package(
     case: str, northwind_full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = STRETCHED[case]
-    one = build.build(northwind_full, tmp_path / "whole", asked)
+    wanted = STRETCHED[case]
+    one = build.build(northwind_full, tmp_path / "whole", wanted)
     in_stretches(monkeypatch)
-    two = build.build(northwind_full, tmp_path / "stretches", replace(asked, jobs=2))
+    two = build.build(northwind_full, tmp_path / "stretches", replace(wanted, jobs=2))
     assert tree(tmp_path / "whole") == tree(tmp_path / "stretches")
     assert list(one.children) == list(two.children)
     assert one == replace(two, target=one.target, children=one.children)
@@ -78,54 +78,48 @@ def test_segments_placed_in_stretches_give_the_same_package(
 
 def test_files_are_linked_in_stretches_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     column = put(tmp_path / "F" / COLUMN, {f"record{n}.bin": b"picture %d" % n for n in range(9)})
-    asked = replace(options(None, None), link_mode=LinkMode.HARDLINK)
-    one = build.build(tmp_path / "F", tmp_path / "whole", asked)
+    wanted = replace(options(None, None), link_mode=LinkMode.HARDLINK)
+    one = build.build(tmp_path / "F", tmp_path / "whole", wanted)
     in_stretches(monkeypatch)
-    two = build.build(tmp_path / "F", tmp_path / "stretches", replace(asked, jobs=2))
+    two = build.build(tmp_path / "F", tmp_path / "stretches", replace(wanted, jobs=2))
     assert one.linked == two.linked == 9
     assert tree(tmp_path / "whole") == tree(tmp_path / "stretches")
     assert {each.stat().st_nlink for each in column.iterdir()} == {3}
 
 
-def test_cells_get_digests_of_what_was_placed_in_stretches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cells_get_digests_of_placed_stretches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lobs = [siards.Lob(data=b"picture %d" % number, attributes="") for number in range(7)]
     source = siards.packed(tmp_path / "A.siard", siards.parts(lobs))
-    asked = replace(options(None, None), add_digests=True)
-    build.build(source, tmp_path / "whole", asked)
+    wanted = replace(options(None, None), add_digests=True)
+    build.build(source, tmp_path / "whole", wanted)
     in_stretches(monkeypatch)
-    build.build(source, tmp_path / "stretches", replace(asked, jobs=2))
+    build.build(source, tmp_path / "stretches", replace(wanted, jobs=2))
     assert tree(tmp_path / "whole") == tree(tmp_path / "stretches")
     assert "Z021" not in {each.code for each in checking.check(tmp_path / "stretches")}
 
 
-def test_processes_share_the_segments_where_these_are_few(
-    northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shared_few_segments(northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slices, "STRETCH_FILES", 2)
     for jobs in (1, 3):
         build.build(northwind, tmp_path / f"jobs {jobs}", options(None, None, jobs))
     assert tree(tmp_path / "jobs 1") == tree(tmp_path / "jobs 3")
 
 
-def test_a_fault_in_a_stretch_is_told_as_in_a_segment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_in_a_stretch_is_that_of_a_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = siards.siard(tmp_path / "A.siard", *(b"picture %d" % number for number in range(8)))
     source.write_bytes(source.read_bytes().replace(b"picture 5", b"picture 8"))
-    told = []
+    reported = []
     for jobs in (1, 2):
         with pytest.raises(SourceError) as caught:
             build.build(source, tmp_path / "out", replace(options(None, None), jobs=jobs))
-        told.append((caught.value.message, caught.value.hint))
+        reported.append((caught.value.message, caught.value.hint))
         assert names(tmp_path) == {"A.siard"}
         in_stretches(monkeypatch)
-    assert told[0] == told[1]
-    assert "s0.t0.c2.r6" in told[0][0]
+    assert reported[0] == reported[1]
+    assert "s0.t0.c2.r6" in reported[0][0]
 
 
-def test_what_was_built_is_said(tmp_path: Path) -> None:
+def test_the_result_of_a_build(tmp_path: Path) -> None:
     source = siards.siard(tmp_path / "A b.siard", b"one", b"two")
     built = build.build(source, tmp_path / "out", options(1, None), Silent())
     assert built == Built(
@@ -180,33 +174,33 @@ def test_an_error_while_planning_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stays", [None, 10])
-def test_rows_that_the_source_lost_are_said_and_kept_as_they_are(tmp_path: Path, stays: int | None) -> None:
+def test_rows_that_the_source_lost_are_reported_and_kept(tmp_path: Path, stays: int | None) -> None:
     parts = siards.parts(siards.lobs(b"one", b"two")) | {siards.METADATA: siards.metadata(3)}
     source = siards.packed(tmp_path / "A.siard", parts)
     built = build.build(source, tmp_path / "out", replace(options(1, None), min_size=stays))
-    (said,) = [each for each in built.warnings if "Z031" in each]
-    assert said.startswith(f"table S.T ({siards.TABLE}) has 2 rows where metadata.xml says 3: rows were lost")
+    (notice,) = [each for each in built.warnings if "Z031" in each]
+    assert notice.startswith(
+        f"table S.T ({siards.TABLE}) has 2 rows where metadata.xml says 3: rows were lost"
+    )
     found = checking.check(tmp_path / "out", checking.Level.FULL)
     assert [(each.code, each.place) for each in found] == [("Z031", siards.TABLE)]
 
 
-def test_a_value_beside_a_file_is_said_and_kept(tmp_path: Path) -> None:
+def test_a_value_beside_a_file_is_reported_and_kept(tmp_path: Path) -> None:
     parts = siards.parts(siards.lobs(b"one", b"two"))
     parts[siards.TABLE] = parts[siards.TABLE].replace(b"/></row>", b">0A</c2></row>", 1)
     assert b">0A</c2>" in parts[siards.TABLE]
     source = siards.packed(tmp_path / "A.siard", parts)
     built = build.build(source, tmp_path / "out", options(1, None))
-    (said,) = [each for each in built.warnings if "Z035" in each]
-    assert "1 cell with a file and a value as well (first s0.t0.c2.r1); the file is taken" in said
+    (notice,) = [each for each in built.warnings if "Z035" in each]
+    assert "1 cell with a file and a value as well (first s0.t0.c2.r1); the file is taken" in notice
     found = checking.check(tmp_path / "out", checking.Level.FULL)
     assert [(each.code, each.place) for each in found] == [("Z035", siards.TABLE)]
     with zipfile.ZipFile(tmp_path / "out/A.siard") as archive:
         assert b">0A</c2>" in archive.read(siards.TABLE)
 
 
-def test_a_relative_target_is_beside_its_partial_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_target_and_its_partial_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     siards.siard(tmp_path / "A.siard", b"one")
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
@@ -216,17 +210,15 @@ def test_a_relative_target_is_beside_its_partial_folder(
 
 
 @pytest.mark.slow
-def test_cells_that_get_other_digests_get_them_whatever_was_written_meanwhile(
-    northwind: Path, tmp_path: Path
-) -> None:
-    """The archive is written while LOBs are placed, and once more when one says what a cell is to say."""
+def test_cells_get_other_digests_whatever_was_written_meanwhile(northwind: Path, tmp_path: Path) -> None:
+    """The archive is written while LOBs are placed, and again once a LOB changes its cell."""
     folder = segmented_folders.dbptk_22(
         tmp_path / "folder", segmented_folders.pictures(northwind), whole_digests=False
     )
     (archive,) = folder.glob("*.siard")
-    asked = replace(options(1, 20_000), accepted=frozenset({PART_DIGEST}))
+    wanted = replace(options(1, 20_000), accepted=frozenset({PART_DIGEST}))
     for jobs in (1, 2):
-        built = build.build(archive, tmp_path / f"jobs {jobs}", replace(asked, jobs=jobs))
+        built = build.build(archive, tmp_path / f"jobs {jobs}", replace(wanted, jobs=jobs))
         assert "LOBs whose cell has the digest of their last part alone: 3" in built.warnings
     assert tree(tmp_path / "jobs 1") == tree(tmp_path / "jobs 2")
     assert [each for each in checking.check(tmp_path / "jobs 2") if each.severity is Severity.ERROR] == []
@@ -234,7 +226,7 @@ def test_cells_that_get_other_digests_get_them_whatever_was_written_meanwhile(
 
 @pytest.fixture
 def ahead(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The numbers of LOBs that were planned when placing began; it begins with the first segment planned."""
+    """The numbers of planned LOBs when placing began, which is with the first planned segment."""
     found: list[int] = []
     real = build.BuildWork._begin_placing
 
@@ -248,16 +240,14 @@ def ahead(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.slow
-def test_segments_that_are_placed_while_others_are_planned_are_the_same(
-    tmp_path: Path, ahead: list[int]
-) -> None:
+def test_segments_placed_during_planning_are_the_same(tmp_path: Path, ahead: list[int]) -> None:
     """Segments of two columns, LOBs in parts, and LOBs of several cells among them."""
     contents = [b"%d" % number * (number % 5 * 30 + 1) for number in range(24)]
     rows = [(number, 23 - number) for number in range(12)] + [(3, 3), (0, 23)]
     source = siards.two_columns(tmp_path / "A.siard", contents, rows)
-    asked = replace(options(3, 100), layout="siard22", split=Split.FILL)
+    wanted = replace(options(3, 100), layout="siard22", split=Split.FILL)
     for jobs in (1, 3):
-        build.build(source, tmp_path / f"{jobs}", replace(asked, jobs=jobs))
+        build.build(source, tmp_path / f"{jobs}", replace(wanted, jobs=jobs))
     assert ahead[0] > ahead[1]
     assert tree(tmp_path / "1") == tree(tmp_path / "3")
 
@@ -269,9 +259,9 @@ def test_lobs_of_a_folder_are_placed_before_their_parent_has_an_objid(
 ) -> None:
     """It is made of all of them; LOBs in parts among them wait for it."""
     put(tmp_path / "A" / COLUMN, {f"record{n}.bin": b"%d" % n * (n % 5 * 30 + 1) for n in range(24)})
-    asked = replace(options(3, 100), pack=pack, split=Split.FILL)
+    wanted = replace(options(3, 100), pack=pack, split=Split.FILL)
     for jobs in (1, 3):
-        build.build(tmp_path / "A", tmp_path / f"{jobs}", replace(asked, jobs=jobs))
+        build.build(tmp_path / "A", tmp_path / f"{jobs}", replace(wanted, jobs=jobs))
     assert ahead[0] == 24
     assert (ahead[1] < 24) == is_ahead
     assert tree(tmp_path / "1") == tree(tmp_path / "3")
@@ -279,9 +269,7 @@ def test_lobs_of_a_folder_are_placed_before_their_parent_has_an_objid(
 
 
 @pytest.mark.slow
-def test_a_fault_of_the_plan_is_told_before_those_of_lobs_that_were_placed_meanwhile(
-    tmp_path: Path, ahead: list[int]
-) -> None:
+def test_a_fault_of_the_plan_precedes_those_of_placed_lobs(tmp_path: Path, ahead: list[int]) -> None:
     source = siards.siard(tmp_path / "A.siard", *(b"picture %d" % number for number in range(8)))
     damaged = source.read_bytes().replace(b"picture 0", b"picture 9")
     source.write_bytes(damaged)
@@ -297,10 +285,8 @@ def test_a_fault_of_the_plan_is_told_before_those_of_lobs_that_were_placed_meanw
 
 
 @pytest.mark.slow
-def test_room_is_that_from_before_the_first_segment_was_placed(
-    tmp_path: Path, ahead: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is written while others are planned is not missing afterwards."""
+def test_room_is_measured_first(tmp_path: Path, ahead: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes that are written during planning do not count as missing space."""
     source = siards.siard(tmp_path / "A.siard", *(b"picture %d" % number for number in range(8)))
     seen: list[int] = []
     real = os.statvfs

@@ -93,7 +93,7 @@ def taken(most: bool, work: Callable[[], object]) -> tuple[object, int]:
 
 @pytest.mark.slow
 def test_memory_hardly_grows_with_the_number_of_segments(tmp_path: Path) -> None:
-    """Of each segment a few numbers and digests are held; the parent's METS is written as a stream."""
+    """Keep a few numbers and digests of each segment; stream the parent's METS."""
 
     def place() -> PlacedSegments:
         spots = spots_of([("", each) for each in range(MANY)])

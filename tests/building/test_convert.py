@@ -1,4 +1,4 @@
-"""A package divided anew, and back again: nothing is lost, and the first package comes out byte for byte."""
+"""A package divided anew, and back again: the first package is restored byte for byte."""
 
 from __future__ import annotations
 
@@ -66,9 +66,7 @@ def contents(siard: Path) -> Iterator[tuple[str, bytes]]:
     ),
     ids=lambda each: each.value if isinstance(each, FolderStyle) else "-".join(each),
 )
-def test_there_and_back_gives_the_first_package(
-    parts: tuple[str, ...], style: FolderStyle, tmp_path: Path
-) -> None:
+def test_there_and_back_is_the_first(parts: tuple[str, ...], style: FolderStyle, tmp_path: Path) -> None:
     source = SAMPLES / parts[1] if parts[0] == "sample" else shared("data", *parts)
     with Archive(source) as archive:
         largest = max(lob.size for lob in lobs_of(archive))
@@ -184,7 +182,7 @@ def refused(tmp_path: Path, root: Path, options: BuildOptions = OTHER) -> str:
     return " ".join((refusal.value.message, *refusal.value.details))
 
 
-def test_lobs_that_no_cell_names_are_left_out_and_told(tmp_path: Path) -> None:
+def test_lobs_that_no_cell_names_are_left_out_and_reported(tmp_path: Path) -> None:
     root = splitting.forged(tmp_path / "package")
     cells = [forge.Lob(lob.segment, lob.row, lob.data, lob.extension) for lob in splitting.LOBS[:1]]
     archive = forge.siard(forge.table(cells, "Northwind"), rows=len(cells))
@@ -213,9 +211,9 @@ def test_a_package_without_its_parent_mets_is_not_taken_for_a_folder(tmp_path: P
     (root / "mets.xml").unlink()
     missing = "the parent METS is missing"
     (child,) = root.glob("*/mets.xml")
-    said = refused(tmp_path, root)
-    assert said.startswith(f"{root} holds no mets.xml, but {root}/manifest-")
-    assert said.endswith(f"which lists {child.relative_to(root)}: {missing}")
+    words = refused(tmp_path, root)
+    assert words.startswith(f"{root} holds no mets.xml, but {root}/manifest-")
+    assert words.endswith(f"which lists {child.relative_to(root)}: {missing}")
     for manifest in root.glob("manifest-*.txt"):
         lines = manifest.read_bytes().split(b"\n")
         manifest.write_bytes(b"\n".join(line for line in lines if b"mets" not in line))
@@ -237,7 +235,7 @@ def test_a_target_in_the_package_or_in_the_way(tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
-def test_folders_are_granted_to_a_folder_without_mets_alone(tmp_path: Path) -> None:
+def test_folders_are_granted_only_without_mets(tmp_path: Path) -> None:
     root = splitting.forged(tmp_path / "package")
     granted = replace(OTHER, grants=Grants(lob_roots=(tmp_path,)))
     with pytest.raises(ConfigError, match="no other folder can be granted"):

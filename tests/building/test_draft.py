@@ -8,27 +8,27 @@ from metspack.building.build import BuildOptions
 from metspack.building.draft import draft_plan
 from metspack.limits import Limits
 from tests import siards
-from tests.told import Told
+from tests.stages import RecordedStages
 from tests.trees import put
 
 OPTIONS = BuildOptions(limits=Limits(files=4))
 
 
 def test_every_stage_comes_to_its_total(northwind_full: Path) -> None:
-    told = Told()
+    recorded = RecordedStages()
     options = BuildOptions(limits=OPTIONS.limits, min_size=3_000)
-    draft_plan(northwind_full, options, told)
-    assert told.stages.keys() == {"Looking at sizes", "Planning"}
-    for total, done in told.stages.values():
+    draft_plan(northwind_full, options, recorded)
+    assert recorded.stages.keys() == {"Looking at sizes", "Planning"}
+    for total, done in recorded.stages.values():
         assert total == done
         assert done > 10_000
 
 
-def test_without_an_archive_no_total_is_known(tmp_path: Path) -> None:
+def test_without_an_archive_there_is_no_total(tmp_path: Path) -> None:
     put(tmp_path / "scans", {"content/schema0/table0/lob1/record0.bin": b"one"})
-    told = Told()
-    draft = draft_plan(tmp_path / "scans", OPTIONS, told)
-    assert told.stages == {"Planning": (None, 0)}
+    recorded = RecordedStages()
+    draft = draft_plan(tmp_path / "scans", OPTIONS, recorded)
+    assert recorded.stages == {"Planning": (None, 0)}
     assert (draft.header.name, draft.version, draft.lobs, draft.files, draft.bytes) == (
         "scans",
         None,

@@ -26,7 +26,7 @@ def _flip(path: Path) -> None:
 
 
 def _flipping(pattern: str) -> Damage:
-    """Return what changes the last file of a package by a pattern, for which no parent comes last."""
+    """Return a function that damages the last file of a package that fits a pattern."""
     return lambda package: _flip(max(package.glob(pattern)))
 
 
@@ -47,7 +47,7 @@ _DAMAGES: Mapping[str, tuple[Damage, int]] = {
     "the parent's METS": (_flipping("mets.xml"), 0),
     "LOBs of two segments": (_flip_in_two_segments, 2),
 }
-"""What is damaged, and how many segments that concerns."""
+"""Damages by name, each with the number of segments concerned."""
 
 
 @pytest.fixture
@@ -80,11 +80,11 @@ def test_a_build_whose_check_fails_is_mended_by_the_same_command(
     metspack.build(northwind, tmp_path / "expected", options)
     done, concerned = _DAMAGES[damage]
     damaging(done)
-    with pytest.raises(TargetError, match=r"failed its own check|cannot read back") as told:
+    with pytest.raises(TargetError, match=r"failed its own check|cannot read back") as caught:
         metspack.build(northwind, target, options)
     partial = tmp_path / "package.partial"
-    assert f"{partial} keeps what is done: the plan, and {4 - concerned} of 4 segments" in told.value.hint
-    assert "--restart starts over" in told.value.hint
+    assert f"{partial} keeps what is done: the plan, and {4 - concerned} of 4 segments" in caught.value.hint
+    assert "--restart starts over" in caught.value.hint
     assert metspack.status(partial).segments_done == 4 - concerned
     lobs = (each.relative_to(partial / "package") for each in partial.rglob("record*.*"))
     before = {each: (partial / "package" / each).stat().st_mtime_ns for each in lobs}
@@ -94,25 +94,23 @@ def test_a_build_whose_check_fails_is_mended_by_the_same_command(
     assert sum((target / each).stat().st_mtime_ns == at for each, at in before.items()) >= 4
 
 
-def test_the_disk_is_accused_where_bytes_differ_alone(northwind: Path, tmp_path: Path, damaging: Any) -> None:
+def test_the_disk_is_suspected_where_bytes_differ(northwind: Path, tmp_path: Path, damaging: Any) -> None:
     for damage, is_disk in (("a LOB", True), ("a LOB, gone", False)):
         damaging(_DAMAGES[damage][0])
-        with pytest.raises(TargetError) as told:
+        with pytest.raises(TargetError) as caught:
             metspack.build(northwind, tmp_path / "package", _options())
-        assert ("the disk may be failing" in told.value.hint) == is_disk, damage
-        assert "report it as a fault of metspack" in told.value.hint
+        assert ("the disk may be failing" in caught.value.hint) == is_disk, damage
+        assert "report it as a fault of metspack" in caught.value.hint
 
 
 @pytest.mark.slow
-def test_a_merge_whose_check_fails_copies_its_files_anew(
-    northwind: Path, tmp_path: Path, damaging: Any
-) -> None:
+def test_a_merge_that_fails_its_check_copies_anew(northwind: Path, tmp_path: Path, damaging: Any) -> None:
     metspack.build(northwind, tmp_path / "divided", _options(dialect="csip"))
     given, options = [tmp_path / "divided"], PackageOptions(verify=True)
     metspack.merge(given, tmp_path / "expected", options)
     damaging(_flipping("**/data/*_lobs/**/*.*"))
-    with pytest.raises(TargetError) as told:
+    with pytest.raises(TargetError) as caught:
         metspack.merge(given, tmp_path / "merged", options)
-    assert "merged.partial keeps what is done" in told.value.hint
+    assert "merged.partial keeps what is done" in caught.value.hint
     metspack.merge(given, tmp_path / "merged", options)
     assert tree(tmp_path / "merged") == tree(tmp_path / "expected")

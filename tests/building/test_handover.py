@@ -1,4 +1,4 @@
-"""The size of what is handed over: exact after a build, and estimated before it."""
+"""Sizes of the IPs to hand over: exact after a build, and estimated before it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def exact(built: Built | Described, package: Path) -> HandedOver:
 
 
 def source(folder: Path, *, lobs: int = 400, each: int = 700) -> Path:
-    """Write an archive with LOBs of many sizes, from nothing to twice ``each`` bytes."""
+    """Write an archive with LOBs of many sizes, from 0 to twice ``each`` bytes."""
     contents = (bytes([number % 251]) * (number * 37 % (2 * each)) for number in range(lobs))
     return siards.siard(folder / "Archive.siard", *contents)
 
@@ -66,9 +66,7 @@ CASES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("each", "dialect", "pack", "layout"), CASES)
-def test_a_plan_says_about_what_the_build_makes(
-    each: int, dialect: str, pack: str | None, layout: str, tmp_path: Path
-) -> None:
+def test_a_plan_fits_builds(each: int, dialect: str, pack: str | None, layout: str, tmp_path: Path) -> None:
     options = replace(OPTIONS, dialect=dialect, pack=pack, layout=layout, limits=Limits(files=150))
     archive = source(tmp_path, lobs=400, each=each)
     planned = draft_plan(archive, options).handed_over
@@ -78,7 +76,7 @@ def test_a_plan_says_about_what_the_build_makes(
     assert planned.parent_bytes == pytest.approx(made.parent_bytes, rel=DEVIATION)
 
 
-def test_a_build_that_goes_on_knows_the_segments_before(northwind_full: Path, tmp_path: Path) -> None:
+def test_a_resumed_build_counts_earlier_segments(northwind_full: Path, tmp_path: Path) -> None:
     options = replace(OPTIONS, limits=Limits(files=12))
     stop_after(2, lambda: build(northwind_full, tmp_path / "out", options))
     exact(build(northwind_full, tmp_path / "out", options), tmp_path / "out")
@@ -115,9 +113,9 @@ def test_the_largest_stands_first(sizes: tuple[str, int, int], words: str) -> No
     path, child, parent = sizes
     built = HandedOver(path=path, bytes=child, parent_path=".", parent_bytes=parent)
     assert built.sentence() == f"Largest to hand over: {words}"
-    told = built.document()
-    assert told["parent"] == {"path": ".", "bytes": parent}
-    assert told["largest"] == told["largest_child" if child > parent else "parent"]
+    shown = built.document()
+    assert shown["parent"] == {"path": ".", "bytes": parent}
+    assert shown["largest"] == shown["largest_child" if child > parent else "parent"]
     planned = replace(built, is_estimated=True).sentence()
     assert planned.startswith("Largest to hand over (estimated): ")
     assert planned.count(" about ") == built.sentence().count("byte")

@@ -56,11 +56,11 @@ class Clob:
     algorithm: str | None = "MD5"
 
     def cell(self, tag: str, file: str) -> str:
-        said = "" if self.length is None else f' length="{self.length}"'
+        attributes = "" if self.length is None else f' length="{self.length}"'
         if self.algorithm is not None:
             digest = hashlib.new(self.algorithm.replace("-", ""), self.data).hexdigest()
-            said += f' digestType="{self.algorithm}" digest="{digest}"'
-        return f'<{tag} file="{file}"{said}/>'
+            attributes += f' digestType="{self.algorithm}" digest="{digest}"'
+        return f'<{tag} file="{file}"{attributes}/>'
 
 
 def clob(text: str, codec: str, unit: str, *, marked: bool, mark_counts: bool) -> Clob:
@@ -95,7 +95,7 @@ ROWS = st.lists(st.dictionaries(st.sampled_from(CELLS), CLOBS, min_size=1), min_
 
 
 def source(folder: Path, rows: Sequence[dict[str, Clob]]) -> Path:
-    """Write an archive of a table with a column, a record of two fields and an array of two elements."""
+    """Write an archive of one table: a column, a record of two fields, an array of two elements."""
     entries: dict[str, bytes] = {}
     written = []
     for number, row in enumerate(rows):
@@ -142,21 +142,21 @@ def unannounced(result: Built) -> list[Finding]:
     ]
 
 
-@given(rows=ROWS, asked=OPTIONS)
+@given(rows=ROWS, wanted=OPTIONS)
 @settings(max_examples=EXAMPLES)
 @example(
     rows=[{"c2.u1": clob("é" * 9, "utf-16-be", "UTF-16 units", marked=True, mark_counts=True)}],
-    asked=options("siard22", "csip", Limits(bytes=8)),
+    wanted=options("siard22", "csip", Limits(bytes=8)),
 )
 @example(
     rows=[{"c1": clob("\U0001f600", "utf-16-le", "characters", marked=True, mark_counts=False)}],
-    asked=options("lobseg", "recommendation", Limits()),
+    wanted=options("lobseg", "recommendation", Limits()),
 )
-def test_what_is_published_is_accepted(rows: list[dict[str, Clob]], asked: BuildOptions) -> None:
+def test_what_is_published_is_accepted(rows: list[dict[str, Clob]], wanted: BuildOptions) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         try:
-            result = build.build(source(folder, rows), folder / "package", asked)
+            result = build.build(source(folder, rows), folder / "package", wanted)
         except SourceError:
             event("refused")
             return
@@ -165,9 +165,7 @@ def test_what_is_published_is_accepted(rows: list[dict[str, Clob]], asked: Build
 
 
 @pytest.mark.parametrize(("dialect", "layout"), [*zip(DIALECTS, LAYOUTS, strict=True)])
-def test_text_of_any_encoding_is_published_and_accepted_whatever_its_length_counts(
-    tmp_path: Path, layout: str, dialect: str
-) -> None:
+def test_text_of_any_encoding_and_length_unit_is_accepted(tmp_path: Path, layout: str, dialect: str) -> None:
     clobs = [
         clob("aé€\U0001f600", codec, unit, marked=marked, mark_counts=mark_counts)
         for codec in ENCODINGS
@@ -176,6 +174,6 @@ def test_text_of_any_encoding_is_published_and_accepted_whatever_its_length_coun
         for mark_counts in ([True] if codec == "utf-8" or unit == "bytes" else [False, True])
     ]
     rows = [dict(zip(CELLS, clobs[start:], strict=False)) for start in range(0, len(clobs), len(CELLS))]
-    asked = options(layout, dialect, Limits())
-    result = build.build(source(tmp_path, rows), tmp_path / "package", asked)
+    wanted = options(layout, dialect, Limits())
+    result = build.build(source(tmp_path, rows), tmp_path / "package", wanted)
     assert not unannounced(result)

@@ -78,7 +78,7 @@ def test_the_manifest_holds_sha_256_where_mets_does(tmp_path: Path) -> None:
         ({"mapping_uri": "file:///a%2"}, "is not a URI"),
     ],
 )
-def test_what_cannot_be_asked_for(tmp_path: Path, options: dict[str, str], words: str) -> None:
+def test_excluded_options_are_refused(tmp_path: Path, options: dict[str, str], words: str) -> None:
     with pytest.raises(ConfigError, match=words) as refused:
         built(tmp_path, replace(OPTIONS, **options))  # type: ignore[arg-type]
     assert refused.value.hint

@@ -1,4 +1,4 @@
-"""What a build was asked to do, METS notes, so that every later check of the package knows of it."""
+"""METS notes the options of a build that a later check has to respect."""
 
 from __future__ import annotations
 
@@ -77,9 +77,7 @@ def test_what_was_accepted_is_no_error_of_the_package(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", dialects.DIALECTS)
-def test_a_table_that_is_lost_after_packaging_is_an_error(
-    dialect: str, northwind_full: Path, tmp_path: Path
-) -> None:
+def test_a_table_lost_later_is_an_error(dialect: str, northwind_full: Path, tmp_path: Path) -> None:
     source = lacking(northwind_full, tmp_path / "source" / "Lacking.siard")
     build(source, tmp_path / "out", replace(OPTIONS, dialect=dialect, accepted=ACCEPTED))
     build(northwind_full, tmp_path / "whole", replace(OPTIONS, dialect=dialect))
@@ -114,9 +112,7 @@ def test_a_folder_without_mets_is_held_against_it_as_well(northwind_full: Path, 
 
 
 @pytest.mark.parametrize(("name", "is_unpacked"), [(None, True), ("Another", False)])
-def test_a_folder_is_described_with_what_it_lacks(
-    name: str | None, northwind_full: Path, tmp_path: Path, *, is_unpacked: bool
-) -> None:
+def test_in_place(name: str | None, northwind_full: Path, tmp_path: Path, *, is_unpacked: bool) -> None:
     folder = tmp_path / "folder"
     archive = lacking(northwind_full, folder / "Lacking.siard")
     if is_unpacked:
@@ -157,7 +153,7 @@ def test_a_style_is_noted_as_it_is_now(northwind: Path, tmp_path: Path) -> None:
 
 
 def test_without_a_note_locations_of_others_are_warned_of(northwind: Path, tmp_path: Path) -> None:
-    """Who takes the note out, or changes the locations afterwards, is warned of as ever."""
+    """Locations are reported again once the note is removed or the locations change."""
     build(northwind, tmp_path / "out", replace(OPTIONS, lob_folder_style=FolderStyle.SFA))
     mets = tmp_path / "out" / "mets.xml"
     text = mets.read_text()

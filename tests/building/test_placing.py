@@ -64,12 +64,12 @@ def place_all(
     ("sample", "checksum"),
     [("Northwind.siard", "MD5"), ("Northwind-full.siard", "SHA-256"), ("Northwind.siard", "SHA-512")],
 )
-def test_together_or_one_by_one_lobs_are_placed_alike(sample: str, checksum: str, tmp_path: Path) -> None:
+def test_together_and_singly_lobs_are_placed_equally(sample: str, checksum: str, tmp_path: Path) -> None:
     source = CHECKOUT / "samples" / "northwind" / sample
     together, moved = place_all(source, tmp_path / "together", checksum)
-    alone, others = place_all(source, tmp_path / "alone", checksum, together=False)
-    assert together == alone
-    assert sum(moved) == sum(others) == sum(sum(each.size) for each in alone)
+    singly, others = place_all(source, tmp_path / "alone", checksum, together=False)
+    assert together == singly
+    assert sum(moved) == sum(others) == sum(sum(each.size) for each in singly)
     assert tree(tmp_path / "together") == tree(tmp_path / "alone")
 
 
@@ -88,15 +88,15 @@ COLUMN = "content/schema0/table0/lob1"
 @pytest.mark.slow
 @law(20)
 @given(st.lists(st.binary(max_size=20) | st.just(b"12" * (1 << 20)), max_size=6))
-def test_linked_or_copied_together_or_one_by_one_lobs_are_placed_alike(
+def test_linked_and_copied_lobs_are_placed_equally(
     tmp_path_factory: pytest.TempPathFactory, contents: list[bytes]
 ) -> None:
     root = tmp_path_factory.mktemp("links")
     source = lob_folder(root / "source", [b"first", *contents])
     copied = place_files(source, root / "copied", links=False)
     linked = place_files(source, root / "linked", links=True)
-    alone = place_files(source, root / "alone", links=True, together=False)
-    assert copied == linked == alone
+    singly = place_files(source, root / "alone", links=True, together=False)
+    assert copied == linked == singly
     assert tree(root / "copied") == tree(root / "linked") == tree(root / "alone")
     for path in (source / COLUMN).iterdir():
         assert path.stat().st_nlink == 3
@@ -135,9 +135,7 @@ def test_a_file_that_is_not_the_one_that_was_found_is_not_linked(
 
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("size", [3, 2 << 20])
-def test_a_file_swapped_while_it_is_linked_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, *, together: bool
-) -> None:
+def test_swapped_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, *, together: bool) -> None:
     source = lob_folder(tmp_path / "source", [b"a" * size])
     other = tmp_path / "other"
     other.write_bytes(b"b" * size)

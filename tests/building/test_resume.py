@@ -46,7 +46,7 @@ def stopped(northwind_full: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_build_killed_at_any_call_goes_on(form: str, northwind_full: Path, tmp_path: Path) -> None:
+def test_a_build_killed_at_any_call_resumes(form: str, northwind_full: Path, tmp_path: Path) -> None:
     # Four segments: more of them have more calls, but no other ones.
     several = replace(FORMS[form], limits=Limits(files=20, bytes=80_000))
     options = replace(several, jobs=1)
@@ -69,7 +69,7 @@ def test_a_build_killed_at_any_call_goes_on(form: str, northwind_full: Path, tmp
         shutil.rmtree(folder)
 
 
-def test_a_build_stopped_again_and_again_goes_on(northwind_full: Path, tmp_path: Path) -> None:
+def test_a_build_stopped_repeatedly_resumes(northwind_full: Path, tmp_path: Path) -> None:
     build.build(northwind_full, tmp_path / "gold", OPTIONS)
     made = tmp_path / "out"
     while not made.exists():
@@ -88,10 +88,8 @@ class _Eager(processes.Underway[Any, Any]):
         yield from super().results()
 
 
-def test_what_was_placed_of_a_folder_that_has_changed_is_placed_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The run before was stopped while it planned; the files that it knew are others now, and fewer."""
+def test_a_changed_folder_is_placed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The earlier run was stopped while it planned; since then files changed and were removed."""
     folder = tmp_path / "A" / "content" / "schema0" / "table0" / "lob2"
     put(folder, {f"record{number}.bin": b"%d" % number for number in range(24)})
     options = replace(OPTIONS, limits=Limits(files=3), jobs=2)
@@ -146,9 +144,7 @@ def test_the_parts_of_a_large_lob_are_kept(northwind_full: Path, tmp_path: Path)
         (replace(OPTIONS, dialect="csip"), "dialect: recommendation then, csip now"),
     ],
 )
-def test_other_options_are_refused_with_what_differs(
-    stopped: Path, northwind_full: Path, options: BuildOptions, words: str
-) -> None:
+def test_other_options(stopped: Path, northwind_full: Path, options: BuildOptions, words: str) -> None:
     before = tree(stopped)
     with pytest.raises(TargetUnfinishedError) as caught:
         metspack.build(northwind_full, stopped / "out", options)
@@ -179,9 +175,7 @@ def test_the_clock_of_the_first_run_is_kept(northwind_full: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("how", ["torn", "cut", "forged", "damaged"])
-def test_a_torn_last_line_is_ignored_and_a_damaged_one_refused(
-    stopped: Path, northwind_full: Path, how: str
-) -> None:
+def test_a_torn_line_and_a_damaged_one_resumed(stopped: Path, northwind_full: Path, how: str) -> None:
     path = journal.journal_of(partial_of(stopped))
     lines = path.read_bytes().splitlines(keepends=True)
     if how == "torn":
@@ -214,9 +208,7 @@ def test_the_plan_is_made_again_whatever_is_left_of_it(stopped: Path, northwind_
 
 
 @pytest.mark.parametrize("changes", [False, True])
-def test_the_archive_of_other_lobs_is_written_again(
-    changes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_lobs_another_archive(changes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cells that get digests have those of the files that lie there when the run goes on."""
     lobs = []
     for number in range(9):
@@ -262,7 +254,7 @@ def test_two_runs_at_once_do_not_meet(stopped: Path, northwind_full: Path) -> No
     assert metspack.status(stopped / "out").state == "stopped"
 
 
-def test_what_nobody_made_is_left_alone(northwind: Path, tmp_path: Path) -> None:
+def test_a_foreign_partial_folder_is_left(northwind: Path, tmp_path: Path) -> None:
     partial_of(tmp_path).mkdir()
     (partial_of(tmp_path) / "mine").write_bytes(b"mine")
     for restart in (False, True):
@@ -304,7 +296,7 @@ def test_a_full_disk_keeps_what_is_done(northwind_full: Path, tmp_path: Path) ->
     assert os.listdir(tmp_path) == ["out"]
 
 
-def test_a_conversion_goes_on(northwind_full: Path, tmp_path: Path) -> None:
+def test_a_conversion_resumes(northwind_full: Path, tmp_path: Path) -> None:
     build.build(northwind_full, tmp_path / "made", OPTIONS)
     other = replace(OPTIONS, limits=Limits(files=7, bytes=9_000), dialect="csip")
     convert_package(tmp_path / "made", tmp_path / "gold", other)

@@ -86,18 +86,6 @@ def test_a_package_without_split_lobs_says_nothing_of_them(tmp_path: Path) -> No
     assert "SPLIT" not in (package / "mets.xml").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("split", "layout"), [*zip([Split.FILL, Split.ALONE], sorted(LAYOUTS), strict=True)])
-def test_the_package_is_the_same_for_any_number_of_processes(
-    tmp_path: Path, layout: str, split: Split
-) -> None:
-    options = replace(OPTIONS, layout=layout, split=split)
-    contents = (*FIGURE, *FIGURE)
-    one = built(tmp_path, contents, options, "one")
-    two = built(tmp_path, contents, replace(options, jobs=3), "two")
-    assert tree(one) == tree(two)
-
-
 @given(
     sizes=st.lists(st.integers(0, 40), max_size=10),
     options=st.builds(

@@ -63,7 +63,7 @@ def below(element: etree._Element, *names: str) -> list[etree._Element]:
 
 
 def database(siard: Path) -> dict[str, list[Row]]:
-    """Return the rows of all tables, digests of LOBs in the place of their files; read without metspack."""
+    """Return the rows of all tables, with LOBs as digests, read without metspack."""
     with zipfile.ZipFile(siard) as archive:
         root = etree.fromstring(archive.read("header/metadata.xml"))
         return {
@@ -163,8 +163,8 @@ def test_unpacked_and_wrapped_archives_are_upgraded_too(tmp_path: Path) -> None:
         check_valid(siard)
         assert database(siard) == database(given)
         beside = "and so is what lies beside it: 1 entry, the first beside.txt"
-        said = f"the folder around/ around the archive's entries is left out, {beside}"
-        assert (said in built.warnings) == (name == "wrapped.siard")
+        warning = f"the folder around/ around the archive's entries is left out, {beside}"
+        assert (warning in built.warnings) == (name == "wrapped.siard")
 
 
 def test_what_is_missing_is_made_and_another_version_folder_goes(tmp_path: Path) -> None:
@@ -183,16 +183,16 @@ def test_what_is_missing_is_made_and_another_version_folder_goes(tmp_path: Path)
     assert "header/siardversion/1.0/ is left out: header/siardversion/2.2/ takes its place" in built.warnings
 
 
-def test_what_is_left_out_is_told_of(tmp_path: Path) -> None:
+def test_omissions_are_reported(tmp_path: Path) -> None:
     built = build(old(tmp_path / "old.siard"), tmp_path / "out", OPTIONS)
-    said = "\n".join(built.warnings)
-    assert "SIARD 2.2 has no folder of a column: left out" in said
-    assert "header/metadata.xsl is kept as it is: it was made for metadata of SIARD 1.0" in said
-    assert "SIARD 1.0 has no lobFolder" not in said
-    assert "is left out of metadata.xml" not in said
+    warning = "\n".join(built.warnings)
+    assert "SIARD 2.2 has no folder of a column: left out" in warning
+    assert "header/metadata.xsl is kept as it is: it was made for metadata of SIARD 1.0" in warning
+    assert "SIARD 1.0 has no lobFolder" not in warning
+    assert "is left out of metadata.xml" not in warning
 
 
-def test_without_an_upgrade_the_folders_that_go_are_told_of(tmp_path: Path) -> None:
+def test_without_an_upgrade_removed_folders_are_reported(tmp_path: Path) -> None:
     built = build(old(tmp_path / "old.siard"), tmp_path / "out", AS_IT_IS)
     assert [each for each in built.warnings if "left out" in each] == [
         f"column S x.T.{column}: its folder '{folder}' is left out of metadata.xml, "
@@ -201,7 +201,7 @@ def test_without_an_upgrade_the_folders_that_go_are_told_of(tmp_path: Path) -> N
     ]
 
 
-def test_a_column_that_keeps_its_folder_is_not_told_of(tmp_path: Path) -> None:
+def test_a_column_that_keeps_its_folder_is_not_reported(tmp_path: Path) -> None:
     built = build(old(tmp_path / "old.siard"), tmp_path / "out", replace(AS_IT_IS, min_size=6))
     assert [each.partition(":")[0] for each in built.warnings if "left out" in each] == [
         "column S x.T.words",

@@ -19,12 +19,13 @@ from metspack import cli
 from metspack.resources import __version__
 from metspack.sources.archive import Archive
 from metspack.sources.rewriting import compared_digests
+from tests.restoring import splitting
 from tests.watching import suite_watch
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a command gave back."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -32,7 +33,7 @@ class Outcome:
 
 
 HEAD = {"schema_version": 1, "metspack": __version__}
-"""What all JSON begins with, apart from the report of a check."""
+"""The first members of all JSON, apart from the report of a check."""
 
 
 def made_of(source: Path) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def made_of(source: Path) -> dict[str, Any]:
 
 
 class Commands:
-    """Runs commands in this process, with what they print caught."""
+    """Runs commands in this process and captures their output."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self._monkeypatch = monkeypatch
@@ -61,14 +62,20 @@ class Commands:
         self._capsys.readouterr()
         with handlers_put_back():
             code = cli._run()
-        said = self._capsys.readouterr()
-        return Outcome(code=code, out=said.out, err=said.err)
+        captured = self._capsys.readouterr()
+        return Outcome(code=code, out=captured.out, err=captured.err)
 
     def fine(self, *arguments: str | Path) -> str:
-        """Run a command that must succeed and say nothing on stderr; returns its stdout."""
+        """Run a command that must succeed with an empty stderr; return its stdout."""
         outcome = self(*arguments)
         assert (outcome.code, outcome.err) == (0, ""), outcome
         return outcome.out
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A package with a LOB in three parts, beside two that are whole; a test may change it."""
+    return splitting.forged(tmp_path / "package")
 
 
 @pytest.fixture

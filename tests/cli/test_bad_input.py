@@ -1,4 +1,4 @@
-"""What cannot be built: each case with its own words and exit code, and nothing left behind."""
+"""Builds that fail: each with its message and exit code, and the target's folder as it was."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.trees import names, tree
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A folder for sources and targets, in which a build that fails may leave nothing."""
+    """A folder for sources and targets, which a failed build leaves as it was."""
     folder = tmp_path / "place"
     folder.mkdir()
     return folder
@@ -30,7 +30,7 @@ def place(tmp_path: Path) -> Path:
 def refused(
     metspack: Commands, place: Path, source: Path, *options: str | Path, target: Path | None = None
 ) -> Outcome:
-    """Run a build that must fail, see that it leaves everything as it was, and return what it said."""
+    """Run a build that must fail and leave all files as they were; return its outcome."""
     before = tree(place)
     times = {path: path.lstat().st_mtime_ns for path in place.rglob("*")}
     outcome = metspack("build", source, "-o", target or place / "out", "-j", "1", *options)
@@ -69,9 +69,7 @@ def test_a_folder(metspack: Commands, place: Path) -> None:
 # The options
 
 
-def test_a_clock_that_is_no_number(
-    metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_clock(metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
     outcome = refused(metspack, place, northwind)
     assert outcome.code == 2
@@ -176,7 +174,7 @@ def test_a_target_one_may_not_write_to(program: Program, northwind: Path, place:
     assert names(place / "closed") == set()
 
 
-def test_too_little_space_is_said_before_anything_is_copied(
+def test_too_little_space_is_reported_before_copying(
     metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     room = os.statvfs_result((1000, 1000, 99, 10, 10, 0, 0, 0, 0, 255))
@@ -257,7 +255,7 @@ def test_a_plan_with_another_name(metspack: Commands, place: Path, northwind: Pa
     metspack("plan", northwind, "-o", place / "plan", "--name", "One")
     outcome = refused(metspack, place, northwind, "--plan", place / "plan", "--name", "Two")
     assert outcome.code == 2
-    assert "the plan names the package One, --name says Two" in outcome.err
+    assert "the plan names the package One, and --name gives Two" in outcome.err
 
 
 def test_a_plan_names_the_package_safely(metspack: Commands, place: Path, northwind: Path) -> None:
@@ -312,7 +310,7 @@ def test_a_source_that_changes_during_the_build(
     assert names(place) == {"Northwind.siard"}
 
 
-def test_what_does_not_check_is_not_published(
+def test_a_failed_check_ends(
     metspack: Commands, place: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = segments.place
@@ -335,9 +333,7 @@ def test_what_does_not_check_is_not_published(
     assert "nothing was published" in outcome.err
 
 
-def test_a_disk_without_room_for_so_many_files_is_refused(
-    metspack: Commands, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_few_inodes_are_refused(metspack: Commands, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = siards.siard(place / "Small.siard", b"x", b"y")
     monkeypatch.setattr(Staging, "room", lambda _: os.statvfs_result((4096, 4096, 9, 9, 9, 9, 5, 5, 0, 255)))
     outcome = refused(metspack, place, source)

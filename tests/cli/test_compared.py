@@ -23,6 +23,7 @@ from tests.conftest import CHECKOUT
 from tests.laws import spread
 from tests.packages import forge
 from tests.packages.cases import cases
+from tests.tables import read_table
 from tests.trees import tree
 
 PAGE = (CHECKOUT / "docs" / "reliability.md").read_text(encoding="utf-8")
@@ -50,7 +51,7 @@ def guarded(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def checked(metspack: Commands, package: Path, *options: str) -> tuple[int, set[tuple[str, str]]]:
-    """Return the exit code of a check, and the codes of its errors with the paths that they are about."""
+    """Return the exit code of a check, and the codes of its errors with their paths."""
     outcome = metspack("check", package, "--json", *options)
     assert "Traceback" not in outcome.err
     findings = json.loads(outcome.out).get("findings", [])
@@ -171,31 +172,10 @@ def test_a_bomb_is_refused_by_a_budget_and_leaves_nothing(
     assert os.listdir(spare) == []
 
 
-NAMES: tuple[bytes, ...] = (
-    b"a\nb",
-    b"a%0Ab",
-    b"trailing ",
-    b" leading",
-    b"dot.",
-    "a\u2028b".encode(),
-    "a\u0085b".encode(),
-    b"a\x0bb",
-    b"\xff\xfe",
-    "e\u0301".encode(),
-    "\u00e9".encode(),
-    b"Case",
-    b"case",
-    b"n" * 250,
-    b"a+b",
-    b"a&b<c>",
-    b"a#b?c",
-    b"back\\slash",
-    b"CON",
-    "\u202egnp".encode(),
-)
+NAMES = (*(each.encode() for each in read_table(__file__, "names")), b"\xff\xfe")
 
 PLAIN = (b"Case", b"case", b"a+b", "\u00e9".encode())
-"""Those that are nothing special here: they are not to be refused."""
+"""Names that are usual here and must be accepted."""
 
 
 @pytest.mark.parametrize("name", spread(NAMES, 4))

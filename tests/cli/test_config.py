@@ -17,6 +17,7 @@ from metspack.cli.app import Commands as All
 from metspack.cli.app import command as root
 from tests.cli.conftest import Commands
 from tests.laws import spread
+from tests.tables import read_table
 
 CONFIGURED = [name for name in All() if name != "help"]
 FILE = "metspack.toml"
@@ -24,7 +25,7 @@ FILE = "metspack.toml"
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with nothing set."""
+    """The current folder, without settings."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -67,9 +68,7 @@ def as_variable(value: str | list[str] | bool | int) -> str:
 
 
 @pytest.mark.parametrize("name", spread(CONFIGURED, 3))
-def test_variable_file_and_command_line_set_every_option_alike(
-    here: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_all_ways_set_every_option(here: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     default = parsed(name)
     shown = {each for each in All()[name].params if isinstance(each, TyperOption) and not each.hidden}
     assert {*All()[name].settable.values()} == {each for each in shown if each.name != "config"}
@@ -94,9 +93,7 @@ def test_the_whole_help_lists_every_variable_and_the_short_one_none(metspack: Co
     assert "METSPACK_" not in metspack(name, "--nosuch").err
 
 
-def test_command_line_then_variable_then_file_then_default(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_order_of_the_settings(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for line, variable, file in product((True, False), repeat=3):
         write("[build]\nmax-files = 3\n" if file else "")
         with monkeypatch.context() as patched:
@@ -125,9 +122,7 @@ def test_a_variable(  # noqa: PLR0917 -- two fixtures and a case
     assert (list(found) if isinstance(expected, list) else found) == expected
 
 
-def test_variables_that_name_no_option_of_a_command_are_ignored(
-    metspack: Commands, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_variables_are_ignored(metspack: Commands, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert here
     before = metspack.fine("explain", "L001")
     for name in ("VERSION", "JSON", "HELP", "EXPLAIN_HELP", "EXPLAIN_CODE", "MAX_FILES"):
@@ -159,9 +154,7 @@ def test_no_folder_above_is_searched(here: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("mode", [0o1777, 0o703])
-def test_a_file_in_a_folder_that_everybody_may_write_to_is_not_read(
-    metspack: Commands, here: Path, mode: int
-) -> None:
+def test_a_file_in_a_world_writable_folder_is_skipped(metspack: Commands, here: Path, mode: int) -> None:
     write("no toml at all\n")
     here.chmod(mode)
     outcome = metspack("explain", "L001")
@@ -175,9 +168,7 @@ def test_a_file_in_a_folder_that_everybody_may_write_to_is_not_read(
     assert metspack("explain", "L001").code == 2
 
 
-def test_help_and_the_shell_read_no_file(
-    metspack: Commands, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_reads_no_file(metspack: Commands, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = "check"
     write("no toml at all\n")
     assert "Usage" in metspack.fine(command, "--help")
@@ -191,30 +182,11 @@ def test_help_and_the_shell_read_no_file(
 
 # What is refused
 
-REFUSED = {
-    "[build]\nmax-files = ": ("not TOML in UTF-8: ", "[build]"),
-    "max-files = 4": ("there is no command 'max-files'", "[build]"),
-    "[biuld]\nmax-files = 4": ("there is no command 'biuld'", "Did you mean build?"),
-    "build = 4": ("'build' is not a table", "[build]"),
-    "[plan]\nmax-flies = 4": ("metspack plan has no option 'max-flies'", "Did you mean max-files?"),
-    "[plan]\nconfig = 'x'": ("metspack plan has no option 'config'", ""),
-    "[plan]\nelpf = 4": ("metspack plan has no option 'elpf'", ""),
-    "[plan.x]\ny = 1": ("metspack plan has no option 'x'", ""),
-    "[plan]\njson = 1": ("'json' in [plan]: expected true or false, found int", ""),
-    "[plan]\nmax-files = 1.5": ("'max-files' in [plan]: expected text or a whole number, found float", ""),
-    "[plan]\nmax-files = true": ("'max-files' in [plan]: expected text or a whole number, found bool", ""),
+REFUSED = read_table(__file__, "refused") | {
     "[build]\njobs = 0x" + "f" * 9999: (
         "'jobs' in [build]: expected text or a whole number, found a number",
         "",
-    ),
-    "[build]\nlob-root = ['a', 4.0]": (
-        "'lob-root' in [build]: expected text or a whole number, or a list",
-        "",
-    ),
-    '[build]\nlog = "a\\u0000b"': (
-        "'log' in [build]: expected text or a whole number, found text with a NUL",
-        "",
-    ),
+    )
 }
 
 
@@ -242,9 +214,7 @@ def test_what_is_wrong_in_a_file(metspack: Commands, here: Path, text: str) -> N
     ],
     ids=["folder", "pipe", "link", "encoding", "size"],
 )
-def test_a_file_that_cannot_be_read(
-    metspack: Commands, here: Path, make: Callable[[Path], object], words: str
-) -> None:
+def test_unreadable_file(metspack: Commands, here: Path, make: Callable[[Path], object], words: str) -> None:
     make(here / FILE)
     outcome = metspack("plan", "x.siard")
     assert outcome.code == 2
@@ -263,15 +233,15 @@ def test_an_error_about_a_value_names_what_set_it(  # noqa: PLR0917 -- three fix
     metspack: Commands, here: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch, command: str,
     key: str, value: str, words: str,
 ) -> None:  # fmt: skip
-    def told() -> str:
+    def origin() -> str:
         outcome = metspack(command, northwind)
         assert outcome.code == 2
         assert outcome.err.startswith(f"error: {words}")
         return outcome.err.splitlines()[1]
 
     write(f"[{command}]\n{key} = {value if value == 'true' else json.dumps(value)}\n")
-    assert told() == f"  --{key} is set by [{command}] in {FILE}"
+    assert origin() == f"  --{key} is set by [{command}] in {FILE}"
     (here / FILE).unlink()
     variable = f"METSPACK_{command}_{key}".upper().replace("-", "_")
     monkeypatch.setenv(variable, value)
-    assert told() == f"  --{key} is set by {variable}"
+    assert origin() == f"  --{key} is set by {variable}"

@@ -15,6 +15,7 @@ from metspack.files.journal import sealed
 from metspack.model import Notice, noticed
 from tests.cli.conftest import Commands
 from tests.conftest import CHECKOUT
+from tests.tables import read_table
 
 _ROW = re.compile(r"\| `([a-z-]+)` \| ([0-9]+) \|")
 _PAGE = CHECKOUT / "docs" / "ingest.md"
@@ -30,8 +31,8 @@ def test_every_kind_of_error_is_on_the_page_with_its_exit_code() -> None:
         each.id: next(code for kind, code in cli._codes() if issubclass(each, kind))
         for each in _kinds(errors.MetspackError)
     }
-    known = codes | {"fault": cli.EXIT_FAULT, "interrupted": cli.EXIT_INTERRUPTED}
-    assert {name: int(code) for name, code in _ROW.findall(_PAGE.read_text(encoding="utf-8"))} == known
+    expected = codes | {"fault": cli.EXIT_FAULT, "interrupted": cli.EXIT_INTERRUPTED}
+    assert {name: int(code) for name, code in _ROW.findall(_PAGE.read_text(encoding="utf-8"))} == expected
 
 
 def test_every_kind_of_warning_is_on_the_page() -> None:
@@ -55,20 +56,7 @@ def test_a_warning_is_a_text_with_an_id_that_a_copy_keeps() -> None:
     assert copied[0].id == "lob-shared"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "name"),
-    [
-        (("build", "{source}", "-o", "{made}", "--json"), 5, "target-exists"),
-        (("check", "{stopped}", "--json"), 6, "source-unfinished"),
-        (("build", "{source}", "-o", "{folder}/no/out", "--json"), 4, "target"),
-        (("build", "{folder}/no.siard", "-o", "{folder}/out", "--json"), 3, "source-not-found"),
-        (("inspect", "{text}", "--json"), 3, "source"),
-        (("check", "{folder}/no", "--json"), 3, "source-not-found"),
-        (("list", "{folder}/no", "--format", "jsonl"), 3, "source-not-found"),
-        (("plan", "{source}", "--json", "--max-bytes", "1", "--split", "never"), 3, "plan"),
-        (("plan", "{source}", "--json", "--no-such-option"), 2, "usage"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "code", "name"), read_table(__file__, "errors"))
 def test_an_error_is_a_line_of_json(  # noqa: PLR0917 -- fixtures and a case
     metspack: Commands, northwind: Path, tmp_path: Path, arguments: tuple[str, ...], code: int, name: str
 ) -> None:
@@ -97,9 +85,7 @@ def test_without_json_stdout_stays_empty(metspack: Commands, tmp_path: Path) -> 
     assert not metspack("check", tmp_path / "no").out, "what one run asked for is not for the next"
 
 
-def test_a_setting_asks_for_json_too(
-    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_setting_of_json(metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("METSPACK_LIST_FORMAT", "jsonl")
     found = json.loads(metspack("list", tmp_path / "no").out)
     assert found["error"]["id"] == "source-not-found"

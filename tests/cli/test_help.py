@@ -16,9 +16,9 @@ LINES = 60
 NAMES = tuple(All())
 
 
-def shown(said: str) -> set[str]:
+def shown(help_text: str) -> set[str]:
     """Return the options that have rows of their own."""
-    return set(re.findall(r"^│ (?:[* ]  )?(--[a-z-]+)", said, re.MULTILINE))
+    return set(re.findall(r"^│ (?:[* ]  )?(--[a-z-]+)", help_text, re.MULTILINE))
 
 
 def of(name: str) -> dict[str, TyperOption]:
@@ -37,15 +37,15 @@ def test_help_is_short_and_all_of_it_is_complete(metspack: Commands, name: str) 
     whole = metspack.fine(name, "--help-all")
     assert shown(whole) == {*of(name), "--help", "--help-all"}
     left_out = shown(whole) - shown(brief)
-    (said,) = re.findall(r"--help-all +Show all options: ([0-9]+) more", brief)
-    assert len(left_out) == int(said) > 0
+    (help_text,) = re.findall(r"--help-all +Show all options: ([0-9]+) more", brief)
+    assert len(left_out) == int(help_text) > 0
     for text in (brief, whole):
         assert len(re.findall(r"--help +-h", text)) == 1
 
 
 def test_help_all_names_what_it_has_more_by_heading(metspack: Commands) -> None:
-    said = " ".join(metspack.fine("build", "--help").replace("│", " ").split())
-    assert re.search(r"--help-all Show all options: \d+ more \([^)]*METS, E-ARK[^)]*\)", said)
+    help_text = " ".join(metspack.fine("build", "--help").replace("│", " ").split())
+    assert re.search(r"--help-all Show all options: \d+ more \([^)]*METS, E-ARK[^)]*\)", help_text)
 
 
 @pytest.mark.parametrize("words", [(), ("build",), ("help",)])
@@ -54,15 +54,13 @@ def test_help_is_a_command_too(metspack: Commands, words: tuple[str, ...]) -> No
 
 
 @pytest.mark.parametrize(("code", "columns"), [("P108", 30), ("CSIP60", 80), ("readers", 80)])
-def test_words_are_kept_whole_at_a_terminal(
-    metspack: Commands, monkeypatch: pytest.MonkeyPatch, code: str, columns: int
-) -> None:
+def test_whole_words(metspack: Commands, monkeypatch: pytest.MonkeyPatch, code: str, columns: int) -> None:
     plain = metspack.fine("explain", code)
     monkeypatch.setattr(console, "width", lambda: columns)
-    said = metspack.fine("explain", code)
-    assert said.split() == plain.split()
-    assert len(said.splitlines()) > len(plain.splitlines())
-    rows = said.splitlines()
+    help_text = metspack.fine("explain", code)
+    assert help_text.split() == plain.split()
+    assert len(help_text.splitlines()) > len(plain.splitlines())
+    rows = help_text.splitlines()
     example = plain.splitlines()[-1]  # is to be copied, and stays as it is
     for row in rows:
         assert len(row) <= columns or len(row.split()) == 1 or row.startswith("<") or row in plain, example

@@ -41,12 +41,12 @@ class Ingest:
         self.be()
 
     def be(self, failures: int = 0) -> None:
-        """Let metspack say so often that the target cannot be written, and then do what it does."""
+        """Let metspack fail so often with an unwritable target, and then work as usual."""
         metspack = self.folder / "bin" / "metspack"
-        said = json.dumps({"error": {"id": "target", "message": "m", "details": [], "hint": ""}})
+        error_document = json.dumps({"error": {"id": "target", "message": "m", "details": [], "hint": ""}})
         metspack.write_text(
             f'#!/bin/bash\ncd "{self.folder}"; echo "$1" >> calls\n'
-            f"if [ $(grep -c build calls) -le {failures} ]; then echo '{said}'; exit 4; fi\n"
+            f"if [ $(grep -c build calls) -le {failures} ]; then echo '{error_document}'; exit 4; fi\n"
             f'exec "{sys.executable}" -m metspack "$@"\n'
         )
         metspack.chmod(0o755)
@@ -110,9 +110,7 @@ def test_a_job_builds_checks_and_files_the_report(ingest: Ingest, northwind: Pat
 
 
 @pytest.mark.slow
-def test_a_job_that_is_run_again_takes_what_is_there(
-    ingest: Ingest, northwind: Path, northwind_full: Path
-) -> None:
+def test_a_job_run_again_takes_what_exists(ingest: Ingest, northwind: Path, northwind_full: Path) -> None:
     ingest(northwind)
     before, page = tree(ingest.folder / "out"), (ingest.folder / "reports/report.html").read_bytes()
     ingest.be()

@@ -17,9 +17,9 @@ from tests.trees import tree, untar
 
 VERSIONS = sorted(path.stem for path in KEPT.glob("*.json"))
 CASES = [
-    (version, name, said)
+    (version, name, stated)
     for version in VERSIONS
-    for name, said in json.loads((KEPT / f"{version}.json").read_bytes()).items()
+    for name, stated in json.loads((KEPT / f"{version}.json").read_bytes()).items()
 ]
 
 
@@ -34,11 +34,11 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}-{case[1]}")
 def case(request: pytest.FixtureRequest, kept: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """A kept package, which no command may change, and what was in it when it was built."""
-    version, name, said = request.param
+    """A kept package, which no command may change, and its contents when it was built."""
+    version, name, stated = request.param
     package = kept / version / name
     before = tree(package)
-    yield package, said
+    yield package, stated
     assert tree(package) == before
 
 
@@ -54,13 +54,11 @@ def test_this_version_or_an_earlier_one_is_kept() -> None:
 
 def test_check_finds_nothing(metspack: Commands, case: tuple[Path, dict[str, Any]]) -> None:
     package, _ = case
-    said = json.loads(metspack.fine("check", package, "--json"))
-    assert (said["counts"]["errors"], said["counts"]["warnings"]) == (0, 0)
+    stated = json.loads(metspack.fine("check", package, "--json"))
+    assert (stated["counts"]["errors"], stated["counts"]["warnings"]) == (0, 0)
 
 
-def test_every_lob_is_listed_and_given_back(
-    metspack: Commands, case: tuple[Path, dict[str, Any]], tmp_path: Path
-) -> None:
+def test_lobs_are_restored(metspack: Commands, case: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     package, expected = case
     listed = [json.loads(line) for line in metspack.fine("list", package, "--format", "jsonl").splitlines()]
     assert {each["id"]: each["size"] for each in listed} == {

@@ -16,6 +16,7 @@ from metspack.files import writing
 from metspack.resources import __version__
 from tests.cli.conftest import Commands
 from tests.kept import copied
+from tests.tables import read_table
 from tests.trees import tree
 
 
@@ -53,12 +54,12 @@ def test_a_run_tells_of_itself(metspack: Commands, northwind: Path, here: Path) 
     assert more[-2]["errors"] > 0
 
 
-def test_errors_and_warnings_are_told(metspack: Commands, northwind_full: Path, here: Path) -> None:
+def test_errors_and_warnings_are_logged(metspack: Commands, northwind_full: Path, here: Path) -> None:
     assert metspack("plan", "none.siard", "--log", "log").code == 3
-    told = events(here / "log")
-    assert [each["event"] for each in told] == ["start", *["stage"] * (len(told) - 3), "error", "end"]
-    assert told[-2]["message"].startswith("none.siard")
-    assert told[-1]["exit_code"] == 3
+    logged = events(here / "log")
+    assert [each["event"] for each in logged] == ["start", *["stage"] * (len(logged) - 3), "error", "end"]
+    assert logged[-2]["message"].startswith("none.siard")
+    assert logged[-1]["exit_code"] == 3
     metspack("build", northwind_full, "-o", "o", "--layout", "siard22", "--lob-folder-style", "sfa", "-q")
     metspack("plan", "o/Northwind-full.siard", "--log", "log2")
     assert "located by convention H" in "".join(
@@ -66,23 +67,19 @@ def test_errors_and_warnings_are_told(metspack: Commands, northwind_full: Path, 
     )
 
 
-def test_a_fault_is_told_with_its_traceback(
-    metspack: Commands, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_has_its_traceback(metspack: Commands, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr("metspack.building.draft.draft_plan", failing)
     assert metspack("plan", "x", "--log", "log").code == 70
-    told = events(here / "log")
-    assert [each["event"] for each in told] == ["start", "fault", "error", "end"]
-    assert "ZeroDivisionError" in told[1]["traceback"]
+    logged = events(here / "log")
+    assert [each["event"] for each in logged] == ["start", "fault", "error", "end"]
+    assert "ZeroDivisionError" in logged[1]["traceback"]
 
 
 @pytest.mark.parametrize("log", ["none/log", "pipe", "/dev/full"])
-def test_a_log_that_cannot_be_written_ends_the_run_before_it_begins(
-    metspack: Commands, northwind: Path, here: Path, log: str
-) -> None:
+def test_an_unwritable_log_ends_the_run(metspack: Commands, northwind: Path, here: Path, log: str) -> None:
     os.mkfifo(here / "pipe")
     if log.startswith("/") and not Path(log).exists():
         pytest.skip(f"there is no {log} here")
@@ -110,21 +107,9 @@ def test_a_log_that_fails_later_is_given_up(
     assert [each["event"] for each in events(here / "log")] == ["start"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "log", "said"),
-    [
-        (("build", "N.siard", "-o", "new"), "new/log", "lies in new, which is to be made"),
-        (("build", "N.siard", "-o", "new"), "new.partial/log", "lies in new.partial, where it is made"),
-        (("build", "N.siard", "-o", "new"), "N.siard", "is N.siard, which is read"),
-        (("plan", "unpacked"), "unpacked/log", "lies in unpacked, which is read"),
-        (("links", "out/mets.xml"), "out/log", "lies in out, which is read"),
-        (("links", "out"), "link/log", "lies in out, which is read"),
-        (("convert", "out", "-o", "new"), "new", "is new, which is to be made"),
-        (("restore", "out", "--dry-run"), "out/mets.xml", "lies in out, which is read"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "log", "message"), read_table(__file__, "refused"))
 def test_a_log_in_what_is_read_or_made_is_refused(  # noqa: PLR0917 -- three fixtures and a case
-    metspack: Commands, northwind: Path, here: Path, arguments: tuple[str, ...], log: str, said: str
+    metspack: Commands, northwind: Path, here: Path, arguments: tuple[str, ...], log: str, message: str
 ) -> None:
     shutil.copy(northwind, here / "N.siard")
     for folder in ("unpacked", "out/Northwind_lobseg_0"):
@@ -134,27 +119,27 @@ def test_a_log_in_what_is_read_or_made_is_refused(  # noqa: PLR0917 -- three fix
     before = tree(here)
     outcome = metspack(*arguments, "--log", log)
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith(f"error: the log {log} {said}\nhint: Choose a place outside it")
+    assert outcome.err.startswith(f"error: the log {log} {message}\nhint: Choose a place outside it")
     assert tree(here) == before
     metspack.fine("inspect", "N.siard", "--log", "log")
 
 
-def test_a_run_can_be_asked_where_it_is(
+def test_progress_is_logged_with_rates(
     metspack: Commands, northwind: Path, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(console, "_LOGGED_EVERY", -1)
     assert metspack("build", northwind, "-o", "out", "-j", "1", "--log", "log", "-q").code == 0
-    told = [each for each in events(here / "log") if each["event"] == "progress"]
-    placing = [each for each in told if each["name"] == "Placing"]
+    logged = [each for each in events(here / "log") if each["event"] == "progress"]
+    placing = [each for each in logged if each["name"] == "Placing"]
     assert [each["done"] for each in placing] == sorted(each["done"] for each in placing)
     assert (placing[-1]["stage"], placing[-1]["done"], placing[-1]["bytes"]) == ("3 of 5", 91_839, 91_839)
     assert placing[-1]["lobs_per_second"] > 0
-    last = next(each for each in reversed(told) if each["name"] == "Checking the new package")
+    last = next(each for each in reversed(logged) if each["name"] == "Checking the new package")
     assert last["done"] == last["bytes"], "the METS files' bytes are known"
 
 
 def packaged(metspack: Commands, northwind: Path, target: Path) -> None:
-    """Make a package of the sample in the dialect that is the target's name, if one is; it is built once."""
+    """Copy a package of the sample, in csip where the target is called so; it is built once."""
     dialect = ("--dialect", "csip") if target.name == "csip" else ()
     words = ("build", northwind, *dialect, "-q")
     copied(words, target, lambda out: metspack.fine(*words, "-o", out))
@@ -172,9 +157,7 @@ def packaged(metspack: Commands, northwind: Path, target: Path) -> None:
     ],
     ids=lambda words: " ".join(words[:1]),
 )
-def test_every_stage_has_its_number(
-    metspack: Commands, northwind: Path, here: Path, words: tuple[str, ...]
-) -> None:
+def test_stages_are_numbered(metspack: Commands, northwind: Path, here: Path, words: tuple[str, ...]) -> None:
     shutil.copy(northwind, here / "Northwind.siard")
     for name in {"out", "csip"} & {*words}:
         packaged(metspack, northwind, here / name)

@@ -13,13 +13,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
 
-import metspack as package
 from metspack import cli
 from metspack.building import build
 from metspack.cli import commands, console
@@ -45,11 +43,6 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     siards.packed(path, siards.parts([lob] * LARGE))
     yield path
     path.unlink()
-
-
-def test_version_is_the_packages(metspack: Commands) -> None:
-    assert metspack.fine("--version") == f"metspack {version('metspack')}\n"
-    assert package.__version__ == version("metspack")
 
 
 def test_no_command_shows_the_help_and_is_a_usage_error(metspack: Commands) -> None:
@@ -79,9 +72,7 @@ def test_every_error_has_its_exit_code(
     assert outcome == Outcome(code=code, out="", err="error: it\\x9b failed [bold]:bomb:\nhint: do [that]\n")
 
 
-def test_a_fault_of_ours_shows_its_traceback_and_exits_with_70(
-    metspack: Commands, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_of_ours_has_a_traceback(metspack: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     failing(monkeypatch, ZeroDivisionError("ours"))
     outcome = metspack("build", "x", "-o", "y")
     assert (outcome.code, outcome.out) == (70, "")
@@ -89,9 +80,7 @@ def test_a_fault_of_ours_shows_its_traceback_and_exits_with_70(
     assert "error: this is a fault of metspack, not of your archive\nhint: Report it" in outcome.err
 
 
-def test_an_error_of_the_system_that_names_no_file_names_the_command(
-    metspack: Commands, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_system_error_names_the_command(metspack: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     failing(monkeypatch, OSError(errno.EIO, "it fails"))
     outcome = metspack("build", "x", "-o", "a b")
     command = "metspack build x -o 'a b'"
@@ -167,9 +156,7 @@ def test_a_check_loads_neither_rich_nor_the_reports(program: Program, tmp_path: 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signals_interrupt_whatever_runs(
-    metspack: Commands, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
-) -> None:
+def test_each_signal(metspack: Commands, monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
     def interrupted(*_arguments: object) -> None:
         try:
             os.kill(os.getpid(), number)
@@ -208,7 +195,7 @@ def _planning(folder: Path) -> bool:
 
 
 def _group(leader: int) -> list[int]:
-    """Return the running processes of a session but its leader; one that has ended may wait to be reaped."""
+    """Return the running processes of a session without its leader and zombies."""
     found = subprocess.run(
         ["ps", "-o", "pid=,stat=", "-s", str(leader)], capture_output=True, text=True, check=False
     ).stdout.splitlines()
@@ -237,7 +224,7 @@ def _until(condition: Callable[[], bool], seconds: float = 20) -> None:
         (signal.SIGHUP, False, "4", _begun),
     ],
 )
-def test_an_interrupted_build_goes_on_or_leaves_nothing_behind(
+def test_an_interrupted_build_resumes_or_leaves_no_files(
     program: Program,
     large: Path,
     tmp_path: Path,
@@ -265,9 +252,7 @@ def test_an_interrupted_build_goes_on_or_leaves_nothing_behind(
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_ends_the_build_with_an_error(
-    program: Program, large: Path, tmp_path: Path
-) -> None:
+def test_a_killed_worker_ends_the_build(program: Program, large: Path, tmp_path: Path) -> None:
     run = program.start("build", large, "-o", "out", "--max-files", "1", "-j", "2", cwd=tmp_path)
     _until(lambda: _begun(tmp_path))
     workers = [each for each in _group(run.pid) if b"spawn_main" in _command(each)]
@@ -302,18 +287,16 @@ def test_workers_end_with_their_parent(program: Program, large: Path, tmp_path: 
 
 
 @pytest.mark.slow
-def test_an_interrupted_check_ends_its_workers_and_says_what_it_found(
-    program: Program, tmp_path: Path
-) -> None:
+def test_an_interrupted_check_ends_workers_and_reports(program: Program, tmp_path: Path) -> None:
     out = forge.forge(tmp_path / "out")
     for each in forge.LOBS:  # minutes of hashing, and no room taken
         os.truncate(out / f"Northwind_lobseg_{each.segment}" / each.path, 20 << 30)
     run = program.start("check", out, "--level", "fixity", "-j", "2", "--json", cwd=tmp_path)
     _until(lambda: len([each for each in _group(run.pid) if b"spawn_main" in _command(each)]) == 2)
     os.kill(run.pid, signal.SIGINT)
-    said, err = run.communicate(timeout=30)
+    printed, err = run.communicate(timeout=30)
     assert (run.returncode, err) == (130, INTERRUPTED)
-    assert json.loads(said)["is_complete"] is False
+    assert json.loads(printed)["is_complete"] is False
     _until(lambda: _gone(run.pid), 5)
 
 
@@ -328,7 +311,7 @@ def test_a_reader_that_leaves_early_is_no_error(program: Program, tmp_path: Path
     assert (done.code, done.err) == (141, "")
 
 
-def test_a_full_disk_under_the_output_is_said(program: Program, tmp_path: Path) -> None:
+def test_a_full_disk_under_the_output_is_reported(program: Program, tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")
     siards.siard(tmp_path / "Small.siard", b"x")
@@ -377,7 +360,7 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(
     assert re.search(r"^Checking the new .* 100 %, ", outcome.err, re.MULTILINE)
 
 
-def test_progress_is_a_bar_on_a_terminal(
+def test_progress_bar(
     metspack: Commands, northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(console, "_is_terminal", lambda _stream: True)
@@ -400,7 +383,7 @@ class Unwilling(io.TextIOWrapper):
         raise self.error
 
     def flush(self) -> None:
-        """Have nothing to hand over."""
+        """Flush an empty buffer."""
 
 
 @pytest.mark.parametrize(
@@ -482,9 +465,7 @@ def test_an_interruption_that_python_swallows_comes_again(program: Program) -> N
     assert "ignored" not in done.err
 
 
-def test_an_interruption_that_python_makes_another_error_is_one(
-    metspack: Commands, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_as_another_error(metspack: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     error = RuntimeError("Error calling __set_name__")
     error.__cause__ = Interrupted(signal.SIGTERM)
     failing(monkeypatch, error)

@@ -1,4 +1,4 @@
-"""Messages that once named the wrong cause, each with what it names now."""
+"""Messages that once named the wrong cause, each with the right one."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("command", ["convert", "restore", "merge"])
-def test_a_package_that_is_not_there_is_said_before_anything_of_the_target(
-    metspack: Commands, place: Path, command: str
-) -> None:
+def test_a_missing_package_is_reported_first(metspack: Commands, place: Path, command: str) -> None:
     outcome = metspack(command, "nosuch", "-o", "new")
     assert (outcome.code, outcome.out, names(place)) == (3, "", set())
     assert outcome.err.startswith("error: nosuch ")
@@ -42,9 +40,7 @@ def test_a_hint_about_an_archive_can_be_copied(metspack: Commands, place: Path, 
     assert "metspack check ." not in outcome.err
 
 
-def test_a_package_named_for_an_archive_gets_the_commands_for_packages(
-    metspack: Commands, place: Path, northwind: Path
-) -> None:
+def test_commands_for_packages_in_hints(metspack: Commands, place: Path, northwind: Path) -> None:
     metspack.fine("build", northwind, "-o", "out", "-q")
     metspack.fine("build", northwind, "-o", "csip", "--dialect", "csip", "-q")
     for package in ("out", "csip"):
@@ -69,7 +65,7 @@ def test_a_report_that_cannot_be_written_is_named_as_it_was_given(metspack: Comm
 
 
 def with_a_letter(folder: Path, archive: bytes) -> Path:
-    """Write a package as commons-ip makes it, of an archive and a letter that is none of its LOBs."""
+    """Write a package in the form of commons-ip, of an archive and a letter beside its LOBs."""
     shutil.copytree(HERE / "forms" / "commons_ip", folder)
     below = folder / "representations" / "rep1"
     old = (below / "data" / "scan+1.png").read_bytes()
@@ -86,10 +82,10 @@ def with_a_letter(folder: Path, archive: bytes) -> Path:
 
 
 def restated(mets: str, old: bytes, new: bytes) -> str:
-    """Return a METS that says of new bytes what it said of the old."""
-    said, now = (hashlib.sha256(each).hexdigest() for each in (old, new))
-    assert said in mets
-    return re.sub(rf'SIZE="{len(old)}"([^>]*{said})', rf'SIZE="{len(new)}"\1', mets).replace(said, now)
+    """Return a METS with size and digest of new bytes in place of the old."""
+    stated, now = (hashlib.sha256(each).hexdigest() for each in (old, new))
+    assert stated in mets
+    return re.sub(rf'SIZE="{len(old)}"([^>]*{stated})', rf'SIZE="{len(new)}"\1', mets).replace(stated, now)
 
 
 def test_a_file_beside_the_archive_is_no_lob(metspack: Commands, place: Path, northwind_full: Path) -> None:

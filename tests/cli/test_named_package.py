@@ -1,4 +1,4 @@
-"""The package that is named is the one that every command reads; of several beside one another none is."""
+"""Every command reads the named package; several packages beside one another are refused."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def lobs(name: str) -> list[bytes]:
 
 @dataclass(frozen=True)
 class Kind:
-    """What lies in a folder, and what is named there: the package that is read, or those that are refused."""
+    """The contents of a folder and the path named there, with the package read or those refused."""
 
     put: Callable[[Shelf], object]
     named: str = ""
@@ -252,9 +252,7 @@ def shelf(metspack: Commands, tmp_path: Path) -> Shelf:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", spread(KINDS.values(), 2), ids=spread(KINDS, 2))
-def test_the_package_named_is_read_or_all_there_are_are_named(
-    metspack: Commands, shelf: Shelf, tmp_path: Path, kind: Kind
-) -> None:
+def test_the_named_package_is_read(metspack: Commands, shelf: Shelf, tmp_path: Path, kind: Kind) -> None:
     kind.put(shelf)
     named = shelf.folder / kind.named
     for command, options in COMMANDS.items():
@@ -272,7 +270,7 @@ def test_the_package_named_is_read_or_all_there_are_are_named(
     assert restored == (lobs(kind.read) if kind.read else [])
 
 
-def test_what_makes_a_package_of_an_archive_alone_is_said(metspack: Commands, shelf: Shelf) -> None:
+def test_an_archive_without_a_package_gets_a_hint(metspack: Commands, shelf: Shelf) -> None:
     siards.siard(shelf / "HX.siard", *lobs("HX"))
     given = metspack("list", shelf.folder)
     assert given.code == 3

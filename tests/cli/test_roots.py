@@ -1,4 +1,4 @@
-"""A package whose children lie on several disks is read whole with ``--root``, by every reading command."""
+"""Every reading command reads children on several disks by ``--root``."""
 
 from __future__ import annotations
 
@@ -66,9 +66,7 @@ def _children(package: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize(("package", "way"), by_turns(PACKAGES, WAYS), indirect=["package"])
-def test_children_on_other_disks_are_read_by_each_command(
-    metspack: Commands, package: Path, tmp_path: Path, way: str
-) -> None:
+def test_children_on_other_disks_read(metspack: Commands, package: Path, tmp_path: Path, way: str) -> None:
     def fine(*given: str | Path) -> str:
         outcome = metspack(*given)
         assert outcome.code == 0, outcome
@@ -168,9 +166,7 @@ def test_a_lost_representation_is_not_looked_for_in_roots(metspack: Commands, tm
 
 @pytest.mark.parametrize("size", [0, 100, 700])
 @pytest.mark.parametrize("dialect", ["recommendation", "csip by OBJID"])
-def test_a_damaged_packed_file_is_named_where_its_child_is_not_found(
-    metspack: Commands, tmp_path: Path, dialect: str, size: int
-) -> None:
+def test_a_damaged_packed_file_is_named(metspack: Commands, tmp_path: Path, dialect: str, size: int) -> None:
     siards.siard(tmp_path / "N.siard", *LOBS)
     package = _built(metspack, tmp_path / "N.siard", tmp_path / "package", *PACKAGES[dialect])
     child = _children(package)[0]

@@ -1,4 +1,4 @@
-"""A signal ends the program without a traceback whenever it comes, from its first line to its last."""
+"""A signal at any moment ends the program without a traceback."""
 
 from __future__ import annotations
 
@@ -73,9 +73,7 @@ def test_a_signal_that_comes_early_ends_the_program_quietly(
 
 @linux
 @ENDING
-def test_a_signal_that_comes_late_ends_the_program_quietly(
-    program: Program, tmp_path: Path, number: signal.Signals
-) -> None:
+def test_a_late_signal_ends_the_program(program: Program, tmp_path: Path, number: signal.Signals) -> None:
     for at, delay in enumerate(DELAYS[::3]):
         with started(program, tmp_path, "--version", script=at % 2 == 0) as run:
             wait_for_main(run)

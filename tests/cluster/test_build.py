@@ -26,7 +26,7 @@ from tests.cluster.hosts import Hosts, ended, metspack, wait_for
 from tests.conftest import CHECKOUT
 from tests.laws import seed
 from tests.siards import siard
-from tests.told import Told
+from tests.stages import RecordedStages
 from tests.trees import names, tree
 
 pytestmark = pytest.mark.slow
@@ -91,7 +91,7 @@ def test_a_source_is_found_by_a_relative_path(
 
 
 def test_progress_tells_all_bytes_once(hosts: Hosts, northwind_full: Path, tmp_path: Path) -> None:
-    told = Told()
+    told = RecordedStages()
     build.build(northwind_full, tmp_path / "out", replace(OPTIONS, cluster=hosts.address), told)
     assert told.stages["Placing"] == (222_707, 222_707)
 

@@ -79,9 +79,7 @@ def without_manifests(package: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("dialect", "layout", "pack"), spread(product(DIALECTS, ["lobseg", "siard22"], ipwriter.FORMS), 3)
 )
-def test_unpacked_a_package_is_the_one_that_was_never_packed(
-    tmp_path: Path, dialect: str, layout: str, pack: str
-) -> None:
+def test_an_unpacked_package_is_the_plain_one(tmp_path: Path, dialect: str, layout: str, pack: str) -> None:
     package = built(tmp_path, options(dialect, pack, layout))
     objid = None if dialect == "recommendation" else min(each.stem for each in package.glob("uuid-*"))
     plain = built(tmp_path, replace(options(dialect, None, layout), objid=objid), "plain")
@@ -186,9 +184,7 @@ def test_tar_names_of_any_length_and_script(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ipwriter.FORMS)
 @pytest.mark.parametrize("most", [1, 3, 100])
-def test_small_files_are_packed_as_each_by_itself(
-    form: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_packing_small_files(form: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ipwriter, "LONGEST", most)
     monkeypatch.setattr(ipwriter, "SMALL", 10 * most)
     files = [(f"{number}ö" if number % 3 else f"{number}", b"x" * number) for number in range(20)]

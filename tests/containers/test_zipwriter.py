@@ -126,9 +126,7 @@ def test_a_document_that_may_outgrow_four_gib_has_room_for_it(tmp_path: Path) ->
         assert (struct.unpack_from("<4sH", target.read_bytes())[1] == 45) is large
 
 
-def test_a_document_that_outgrows_its_header_all_the_same_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_document_larger_than_its_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zipwriter, "MAX32", 2_000)
     with pytest.raises(TargetError, match="'a' has grown to 4,000 bytes, expected fewer than"):
         written(tmp_path, Entry(name="a", data=b"old"), new={"a": b"x" * 4_000})
@@ -205,9 +203,7 @@ def made(target: Path, *, most: int | None = None, data: bytes = b"some data") -
 
 @pytest.mark.parametrize("limit", [MAX32, 100])
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-def test_a_run_of_entries_is_written_as_each_by_itself(
-    method: int, limit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_of_entries(method: int, limit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zipwriter, "MAX32", limit)  # offsets that need ZIP64 fields come soon
     files = {f"{name}{number}.bin": b"\x00" * number for number in range(9) for name in ("a", "b\xe4")}
     archives = []
@@ -316,9 +312,7 @@ def test_a_local_header_for_large_sizes_holds_them_in_a_zip64_field() -> None:
     ("entries", "start", "length"),
     [(MAX16, 10, 10), (1, MAX32, 10), (1, 10, MAX32), (10_000_000, 5 * GIB, GIB)],
 )
-def test_what_does_not_fit_the_end_record_stands_in_the_zip64_one(
-    entries: int, start: int, length: int
-) -> None:
+def test_large_figures_stand_in_the_zip64_end_record(entries: int, start: int, length: int) -> None:
     end = _ending(entries, start, length, b"comment")
     kind, size, _, _, _, _, here, whole, wide_length, wide_start = struct.unpack_from("<4sQ2H2L4Q", end)
     assert (kind, size) == (b"PK\x06\x06", 44)

@@ -30,8 +30,8 @@ def options(words: list[str]) -> tuple[str, set[str]]:
             break
         context = typer.Context(found, parent=context, info_name=word)
     params = context.command.get_params(context)
-    known = {name for each in params if isinstance(each, TyperOption) for name in each.opts}
-    return context.command_path, known
+    there = {name for each in params if isinstance(each, TyperOption) for name in each.opts}
+    return context.command_path, there
 
 
 def unknown(text: str) -> list[str]:
@@ -41,11 +41,11 @@ def unknown(text: str) -> list[str]:
         words = line.split("#")[0].split(" -- ")[0].split()
         if not words or not re.fullmatch(r"[a-z]+|-.*", words[0]):
             continue
-        called, known = options(words)
+        called, there = options(words)
         if called == "metspack" and not words[0].startswith("-"):
             wrong.append(f"there is no command {words[0]!r}: metspack{line}")
         wrong += [
-            f"{called} has no {each}" for each in _OPTION.findall(line.split(" -- ")[0]) if each not in known
+            f"{called} has no {each}" for each in _OPTION.findall(line.split(" -- ")[0]) if each not in there
         ]
     return wrong
 

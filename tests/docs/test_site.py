@@ -1,4 +1,4 @@
-"""The pages of docs/ as a site: all in its navigation, no dead link, transcripts run, nothing fetched."""
+"""The pages of docs/ as a site: all in its navigation, links resolved, transcripts run, offline."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_a_threat_is_held_by_what_is_there(threat: Threat) -> None:
         assert name in functions(file), test
 
 
-def test_what_happens_is_said() -> None:
+def test_every_threat_has_an_outcome() -> None:
     silent = [each for each in THREATS if not each.outcome and not each.packages]
     assert silent == []
 
@@ -71,6 +71,6 @@ def test_every_promise_names_tests_that_exist() -> None:
             assert name in {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}, name
 
 
-def test_what_is_not_promised_is_said() -> None:
+def test_the_page_has_what_is_not_promised() -> None:
     _, _, part = PAGE.partition("## What is not promised\n")
     assert "MD5 alone" in part

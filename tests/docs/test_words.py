@@ -14,17 +14,17 @@ from tests import findings_page, options_page, refusals_page, rules_page, threat
 from tests.conftest import CHECKOUT
 from tests.laws import of_each
 
-ODD = re.compile(
+RIDDLES = re.compile(
     r"\b(anew|be had|at hand|goe?s? by (?!itself)|but for (the|a|one)|(is|are) told|any time later)\b",
     re.IGNORECASE,
 )
 PAGES = (CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md")))
 
 
-def odd(text: str) -> list[str]:
-    """Return the phrases with what is around them."""
+def riddles(text: str) -> list[str]:
+    """Return the phrases with the text around them."""
     return [
-        text[max(0, each.start() - 40) : each.end() + 20] for each in ODD.finditer(" ".join(text.split()))
+        text[max(0, each.start() - 40) : each.end() + 20] for each in RIDDLES.finditer(" ".join(text.split()))
     ]
 
 
@@ -40,18 +40,18 @@ def helped() -> Iterator[tuple[str, str]]:
 
 @of_each(helped())
 def test_help(name: str, text: str) -> None:
-    assert odd(text) == [], name
+    assert riddles(text) == [], name
 
 
 def test_findings() -> None:
     texts = "\n".join(f"{each.title}. {each.message}. {each.why} {each.remedy}" for each in ALL_CODES)
-    assert odd(texts) == []
+    assert riddles(texts) == []
 
 
 @of_each(PAGES)
 def test_pages(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert odd(re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL)) == []
+    assert riddles(re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL)) == []
 
 
 DOCS = CHECKOUT / "docs"

@@ -1,4 +1,4 @@
-"""What every test of reading and writing files gets."""
+"""Fixtures of the tests of reading and writing files."""
 
 from __future__ import annotations
 

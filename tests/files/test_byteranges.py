@@ -26,9 +26,7 @@ def written(folder: Path, parts: list[bytes]) -> list[Path]:
 
 
 @given(st.lists(st.binary(max_size=9), min_size=1, max_size=6), st.integers(0, 60), st.integers(0, 60))
-def test_parts_read_as_the_whole_at_every_place(
-    folder: Path, parts: list[bytes], start: int, length: int
-) -> None:
+def test_parts_read_as_the_whole(folder: Path, parts: list[bytes], start: int, length: int) -> None:
     whole = b"".join(parts)
     with Medium(written(folder, parts)) as medium:
         assert medium.size == len(whole)
@@ -37,9 +35,7 @@ def test_parts_read_as_the_whole_at_every_place(
         assert b"".join(medium.chunks()) == whole
 
 
-def test_blocks_are_of_the_chunk_size_also_across_parts(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_have_the_chunk_size_across_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "CHUNK", 4)
     with Medium(written(folder, [b"abcdef", b"", b"ghi"])) as medium:
         assert list(medium.chunks()) == [b"abcd", b"efgh", b"i"]
@@ -93,9 +89,7 @@ def test_a_stamp_tells_that_a_file_is_another(tmp_path: Path, change: Callable[[
 
 
 @given(st.lists(st.binary(max_size=9), max_size=6), st.integers(0, 60), st.integers(0, 60))
-def test_what_can_only_be_read_from_its_beginning_is_kept_and_read_at_every_place(
-    blocks: list[bytes], start: int, length: int
-) -> None:
+def test_a_stream_is_kept_and_read_at_every_place(blocks: list[bytes], start: int, length: int) -> None:
     whole = b"".join(blocks)
     with SpooledMedium([Path("whole")], blocks) as medium:
         assert medium.size == len(whole)

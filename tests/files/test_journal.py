@@ -124,15 +124,15 @@ def test_the_events_of_a_run_are_read_up_to_what_was_not_written_to_its_end(tmp_
             assert journal.run_events(descriptor) == RunEvents()
 
 
-def test_a_damaged_line_before_others_is_told_by_its_number(tmp_path: Path) -> None:
+def test_a_damaged_line_before_others_has_its_number(tmp_path: Path) -> None:
     first = lines(BEGIN)
     for bad in (b"x\n", b"\n", lines(PLANNED).replace(b"3", b"4", 1)):
         for rest in (b"t", lines(segment(0)), lines(segment(0), segment(1)), b"y\n"):
             with opened(tmp_path / "j", first + bad + rest) as descriptor:
                 expected = RunEvents(events=(BEGIN,), size=len(first), damaged=2)
                 assert journal.run_events(descriptor) == expected
-                told = list(journal.sealed_events(descriptor, 1 << 26))
-                assert told == [(1, BEGIN, len(first)), (2, None, len(first))]
+                read = list(journal.sealed_events(descriptor, 1 << 26))
+                assert read == [(1, BEGIN, len(first)), (2, None, len(first))]
 
 
 def test_a_lock_of_another_is_seen_and_none_is_left(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_a_time_differs_where_it_was_given() -> None:
     ]
 
 
-def test_a_state_is_told_in_lines() -> None:
+def test_a_state_is_printed_in_lines() -> None:
     path, partial = Path("/o"), Path("/o.partial")
     assert list(Status(path=path).words()) == ["/o: nothing is at work on it"]
     assert list(Status(path=path, state="complete").words()) == ["/o: complete"]
@@ -277,16 +277,14 @@ def test_where_no_time_has_passed_or_nothing_is_done_there_is_no_rate(tmp_path: 
         ([PLANNED, {"event": "describing"}, {"event": "publishing"}], "publishing"),
     ],
 )
-def test_the_stage_is_that_of_the_last_event_that_begins_one(
-    tmp_path: Path, events: list[dict[str, Any]], stage: str
-) -> None:
+def test_the_stage_is_of_the_last_event(tmp_path: Path, events: list[dict[str, Any]], stage: str) -> None:
     left(tmp_path / "out.partial", lines(BEGIN, *events))
     found = journal.status(tmp_path / "out")
     assert found.stage == stage
     assert (found.segments, found.bytes) == ((3, 3_000) if events else (None, None))
 
 
-def test_a_program_is_told_how_to_go_on_in_its_own_words(tmp_path: Path) -> None:
+def test_the_way_to_resume_is_in_the_programs_words(tmp_path: Path) -> None:
     left(tmp_path / "out.partial", lines({**BEGIN, "words": ""}))
     assert journal.status(tmp_path / "out").resume == "call metspack.build again with the same arguments"
     resumed = {"event": "resumed", "pid": 1, "started": STARTED, "words": "metspack build y"}
@@ -326,13 +324,6 @@ def test_a_run_before_its_first_event_is_beginning(tmp_path: Path, content: byte
         assert journal.status(tmp_path / "out").state == "running"
 
 
-def test_a_state_leaves_nothing_open(tmp_path: Path) -> None:
-    left(tmp_path / "out.partial", lines(BEGIN))
-    before = set(os.listdir("/dev/fd"))
-    journal.status(tmp_path / "out")
-    assert set(os.listdir("/dev/fd")) == before
-
-
 def test_a_state_of_what_no_run_made_is_an_error(tmp_path: Path) -> None:
     for name in ("nowhere", "nowhere.partial"):
         with pytest.raises(SourceNotFoundError) as missing:
@@ -353,7 +344,7 @@ def test_a_state_of_what_no_run_made_is_an_error(tmp_path: Path) -> None:
         journal.status(tmp_path / "bad")
 
 
-def test_what_is_not_found_is_told_with_who_makes_it(tmp_path: Path) -> None:
+def test_a_missing_target_is_reported_with_its_maker(tmp_path: Path) -> None:
     out = tmp_path / "out"
     error = journal.not_found(out, "Look.")
     assert (type(error), error.message, error.hint) == (SourceNotFoundError, f"{out} was not found", "Look.")
@@ -402,9 +393,7 @@ def written(folder: Path, *events: object) -> Path:
     ("put", "expected"),
     [((), True), (("third",), True), (("mets.xml",), True), (("third", "mets.xml"), False)],
 )
-def test_a_folder_is_interrupted_until_all_files_are_put(
-    tmp_path: Path, put: tuple[str, ...], *, expected: bool
-) -> None:
+def test_a_folder_until_all_files_are_put(tmp_path: Path, put: tuple[str, ...], *, expected: bool) -> None:
     folder = written(tmp_path / "out", BEGUN, PUTTING, {"event": "a word of another day"})
     if "third" in put:
         (folder / "third").mkdir()
@@ -428,9 +417,7 @@ def test_a_folder_is_interrupted_until_all_files_are_put(
         ([], "x", 1),
     ],
 )
-def test_what_is_no_journal_of_a_transaction_or_of_none_begun_says_nothing(
-    tmp_path: Path, events: tuple[Any, ...]
-) -> None:
+def test_another_journal_interrupts_nothing(tmp_path: Path, events: tuple[Any, ...]) -> None:
     assert journal.interrupted(written(tmp_path / "out", *events)) is None
 
 
@@ -447,9 +434,7 @@ def test_a_package_at_the_root_of_the_file_system(folder: str) -> None:
     assert journal.interrupted(Path(folder)) is None
 
 
-def test_a_line_that_would_not_be_read_again_is_not_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_too_long_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     putting = {**PUTTING, "puts": [["m" * 100, "0"]] * 9}
     folder = written(tmp_path / "out", BEGUN, putting)
     monkeypatch.setattr(journal, "_LINE", 1_000)

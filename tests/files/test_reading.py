@@ -29,9 +29,7 @@ def test_a_file_is_opened_below_a_root(root: Path) -> None:
     assert contents(root / "a" / "b" / "file") == b"0123456789"
 
 
-def test_an_interruption_while_a_folder_is_closed_is_not_lost(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_within_close_is_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     close = os.close
 
     def interrupted(descriptor: int) -> None:
@@ -85,9 +83,7 @@ def test_what_is_missing_is_an_oserror(root: Path) -> None:
 
 
 @pytest.mark.parametrize("segments", [(), ("a", "b", "file")])
-def test_a_file_whose_status_is_refused_is_named(
-    root: Path, segments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_status(root: Path, segments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(_: int) -> os.stat_result:
         raise OSError(errno.EACCES, os.strerror(errno.EACCES))
 
@@ -212,9 +208,7 @@ def test_requests_for_more_than_digests_take_each_file_by_itself(root: Path) -> 
 
 
 @pytest.mark.parametrize("is_answered", [True, False])
-def test_names_are_seen_where_a_sandbox_refuses_to_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_answered: bool
-) -> None:
+def test_names_in_a_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_answered: bool) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to("nowhere")
     if not is_answered:

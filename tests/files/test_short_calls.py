@@ -68,7 +68,5 @@ def _short(request: pytest.FixtureRequest, form: str, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.usefixtures("_short")
-def test_packages_are_the_same_however_little_a_call_does(
-    archive: Path, tmp_path: Path, form: str, expected: dict[str, bytes]
-) -> None:
+def test_short_calls(archive: Path, tmp_path: Path, form: str, expected: dict[str, bytes]) -> None:
     assert _made(archive, tmp_path, form) == expected

@@ -1,4 +1,4 @@
-"""What differs between systems: refusals where one cannot hold a name or lacks something."""
+"""Differences between systems: refusals where one cannot hold a name or lacks a function."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ def test_any_name_is_held_here() -> None:
         (["a/b", "a/B"], "both this and a/b"),
     ],
 )
-def test_names_that_a_system_cannot_hold_are_refused(
-    monkeypatch: pytest.MonkeyPatch, paths: list[str], why: str
-) -> None:
+def test_unholdable_names_are_refused(monkeypatch: pytest.MonkeyPatch, paths: list[str], why: str) -> None:
     monkeypatch.setattr(writing, "LACKING", {"any name"})
     monkeypatch.setattr(writing, "unholdable", unholdable)
     with pytest.raises(TargetError, match=re.escape(f"Windows cannot hold {why}")) as caught:

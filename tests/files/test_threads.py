@@ -57,9 +57,7 @@ def test_digests_in_threads_are_those_of_one_thread(steps: list[bytes | str]) ->
 @pytest.mark.parametrize("cores", [1, 4])
 @given(blocks=BLOCKS)
 @law(100, HealthCheck.function_scoped_fixture)
-def test_a_thread_takes_all_blocks_in_order(
-    monkeypatch: pytest.MonkeyPatch, cores: int, blocks: list[bytes]
-) -> None:
+def test_blocks_come_in_order(monkeypatch: pytest.MonkeyPatch, cores: int, blocks: list[bytes]) -> None:
     monkeypatch.setattr(processes, "cores", lambda: cores)
     taken: list[bytes] = []
     with BlockThread(taken.append) as thread:
@@ -107,7 +105,7 @@ def test_an_error_at_any_block_is_raised_and_nothing_is_taken_after_it(
     assert not left(before)
 
 
-def test_the_error_that_ends_the_block_goes_before_that_of_the_thread(
+def test_the_error_of_the_block_precedes_that_of_the_thread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(processes, "cores", lambda: 4)
@@ -124,7 +122,7 @@ def test_the_error_that_ends_the_block_goes_before_that_of_the_thread(
         put_one()
 
 
-def test_a_signal_while_the_end_is_waited_for_comes_through_once_the_thread_has_ended(
+def test_a_signal_is_raised_once_the_thread_has_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(processes, "cores", lambda: 4)

@@ -1,4 +1,4 @@
-"""Whatever stops a transaction, the folder is as it was, or has all that was to be put there."""
+"""A transaction that is stopped leaves the folder as it was, or complete."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def begun(folder: Path) -> Transaction:
 
 
 def recover(folder: Path) -> None:
-    """Begin a transaction that puts nothing."""
+    """Begin an empty transaction."""
     with begun(folder):
         pass
 
@@ -51,16 +51,16 @@ def refuse_links(*_: object, **_named: object) -> None:
     raise PermissionError(errno.EPERM, "no links here")
 
 
-def watching(monkeypatch: pytest.MonkeyPatch, told: Callable[[str, Act], None]) -> None:
+def watching(monkeypatch: pytest.MonkeyPatch, observe: Callable[[str, Act], None]) -> None:
     """Let every step of a transaction, a journal's word or a file's name, be done by ``told``."""
     record, put, take_away = RunJournal.record, writing.put, writing.take_away
 
     def recording(journal: RunJournal, **event: object) -> None:
-        told(f"record {event['event']}", lambda: record(journal, **event))
+        observe(f"record {event['event']}", lambda: record(journal, **event))
 
     monkeypatch.setattr(RunJournal, "record", recording)
-    monkeypatch.setattr(writing, "put", lambda *paths: told("put", lambda: put(*paths)))
-    monkeypatch.setattr(writing, "take_away", lambda path: told("take away", lambda: take_away(path)))
+    monkeypatch.setattr(writing, "put", lambda *paths: observe("put", lambda: put(*paths)))
+    monkeypatch.setattr(writing, "take_away", lambda path: observe("take away", lambda: take_away(path)))
 
 
 @pytest.mark.parametrize("links", [True, False])
@@ -70,14 +70,14 @@ def test_a_kill_at_any_step_is_ended_or_taken_back(
 ) -> None:
     before, killed = tree(folder), list[tuple[str, Path]]()
 
-    def alike(one: str, other: str) -> None:
+    def equal(one: str, other: str) -> None:
         """Copy so that names of one file stay such; but the journal goes on being written."""
         (shutil.copy2 if one.endswith(".jsonl") else os.link)(one, other)
 
-    def told(name: str, act: Act) -> None:
+    def observe(name: str, act: Act) -> None:
         act()
         killed.append((name, tmp_path / f"{len(killed)}"))
-        shutil.copytree(folder.parent, killed[-1][1], copy_function=alike if links else shutil.copy2)
+        shutil.copytree(folder.parent, killed[-1][1], copy_function=equal if links else shutil.copy2)
 
     def failing() -> None:
         if fails:
@@ -86,7 +86,7 @@ def test_a_kill_at_any_step_is_ended_or_taken_back(
     if not links:
         monkeypatch.setattr(os, "link", refuse_links)
     with monkeypatch.context() as patched:
-        watching(patched, told)
+        watching(patched, observe)
         if fails:
             with pytest.raises(TargetError, match="it is wrong"):
                 publish(folder, failing)
@@ -108,21 +108,19 @@ def test_a_kill_at_any_step_is_ended_or_taken_back(
 def test_two_at_once_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = []
 
-    def told(name: str, act: Act) -> None:
+    def observe(name: str, act: Act) -> None:
         act()
         if name.startswith("record"):
             with pytest.raises(TargetError, match="another run is at work on") as caught:
                 recover(folder)
             refused.append(caught.value.hint)
 
-    watching(monkeypatch, told)
+    watching(monkeypatch, observe)
     publish(folder, lambda: None)
     assert len(refused) == 2
 
 
-def test_a_journal_whose_last_word_was_cut_off_says_what_it_said_before(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_journal_with_a_torn_last_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as broken:
         broken.setattr(Transaction, "__exit__", lambda staging, *_: staging.journal.close())
         publish(folder, lambda: None)
@@ -133,15 +131,13 @@ def test_a_journal_whose_last_word_was_cut_off_says_what_it_said_before(
     assert tree(folder) == {"inner/": b""}
 
 
-def test_what_comes_to_be_there_meanwhile_is_not_overwritten(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def told(name: str, act: Act) -> None:
+def test_a_file_made_meanwhile_is_not_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def observe(name: str, act: Act) -> None:
         if name == "record putting":
             (folder / "last").write_text("mine")
         act()
 
-    watching(monkeypatch, told)
+    watching(monkeypatch, observe)
     with pytest.raises(TargetError, match="exists"):
         publish(folder, lambda: None)
     assert tree(folder) == {"inner/": b"", "last": b"mine"}

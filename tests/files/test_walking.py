@@ -1,4 +1,4 @@
-"""What lies in folders, in lots: all of it, each once, and what the system says of what cannot be read."""
+"""Entries of folders in lots: each once, with the system's errors for those that cannot be read."""
 
 import os
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import pytest
 from metspack.files import reading, walking
 
 
-def told(root: Path, *folders: bytes, sizes: bool = True) -> list[tuple[bytes, str, int | None]]:
+def seen(root: Path, *folders: bytes, sizes: bool = True) -> list[tuple[bytes, str, int | None]]:
     """Return path, kind and size of all that lots hold."""
     rows: list[tuple[bytes, str, int | None]] = []
     for lot in walking.all_lots(root, (), folders or (b"",), sizes):
@@ -32,9 +32,9 @@ def tree(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("most", [1, 3, 7, 20_000])
-def test_all_that_lies_there_is_told_once(tree: Path, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_entry_is_yielded_once(tree: Path, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walking, "_MOST", most)
-    rows = told(tree)
+    rows = seen(tree)
     assert sorted(rows, key=lambda row: row[0]) == [
         (b"a", "d", None),
         (b"a/b", "d", None),
@@ -46,7 +46,7 @@ def test_all_that_lies_there_is_told_once(tree: Path, most: int, monkeypatch: py
     assert [lot.folder for lot in walking.all_lots(tree, (), (b"",), False) if lot.is_empty] == [b"c"]  # noqa: FBT003 -- as a process is given it
 
 
-def test_files_are_sorted_and_only_asked_for_their_size_when_it_is_wanted(tree: Path) -> None:
+def test_files_are_sorted_and_sized_only_on_request(tree: Path) -> None:
     (lot,) = walking.lots(tree, ("a",), b"b", sizes=False)
     assert lot.files == b"/".join(b"%d.bin" % number for number in range(7))
     assert list(lot.sizes) == []
@@ -59,9 +59,9 @@ def test_a_folder_that_cannot_be_opened_is_a_fault(tree: Path) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 20_000])
-def test_what_was_seen_before_a_fault_is_told(tree: Path, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_before_a_fault_are_yielded(tree: Path, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     class Failing:
-        """What ``os.scandir`` gives of a folder that a disk error is in the middle of."""
+        """The entries that ``os.scandir`` gives of a folder before a disk error."""
 
         def __init__(self, descriptor: int) -> None:
             self._left = iter(list(scandir(descriptor))[:2])

@@ -57,7 +57,7 @@ def test_what_can_be_two_things_is_ambiguous(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", spread(sorted(SAMPLES), 2))
-def test_the_convention_that_found_them_is_said(name: str, tmp_path: Path) -> None:
+def test_the_convention_of_lobs_is_named(name: str, tmp_path: Path) -> None:
     sample = SAMPLES[name]
     found = inspection(sample.build(tmp_path))
     (only,) = found.columns
@@ -67,7 +67,7 @@ def test_the_convention_that_found_them_is_said(name: str, tmp_path: Path) -> No
     assert bool(found.warnings) == (sample.letter not in {"C", "F"})
 
 
-def test_a_convention_that_found_elements_of_an_array_is_said(tmp_path: Path) -> None:
+def test_a_convention_of_elements_of_an_array_is_named(tmp_path: Path) -> None:
     fields = field("A[1]") + field("A[2]")
     table = Table(
         columns=(column("A", fields=fields),), rows=("<c1><a1 file='../l/ 1'/><a2 file='../l/2'/></c1>",)
@@ -145,7 +145,7 @@ def test_packed_segments_are_named_by_the_cells_in_them(name: str, tmp_path: Pat
     assert (found.outside, found.unreferenced[1].files, found.named_twice) == (2, 0, 0)
 
 
-def test_a_folder_that_cannot_be_looked_through_is_said(archive: Path) -> None:
+def test_an_unsearchable_folder_is_reported(archive: Path) -> None:
     (archive.parent / "lobs" / "link").symlink_to(archive)
     found = inspection(archive)
     (warning,) = found.warnings
@@ -153,7 +153,7 @@ def test_a_folder_that_cannot_be_looked_through_is_said(archive: Path) -> None:
     assert "'link' is a symbolic link" in warning
 
 
-def test_a_file_that_two_cells_name_is_said(tmp_path: Path) -> None:
+def test_a_file_that_two_cells_name_is_reported(tmp_path: Path) -> None:
     table = Table(rows=("<c1 file='content/1'/>", "<c1 file='content/1'/>", "<c1 file='content/0'/>"))
     found = inspection(siard(tmp_path / "s.siard", tables=[table], lobs=LOBS))
     assert found.named_twice == 1

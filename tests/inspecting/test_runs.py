@@ -1,4 +1,4 @@
-"""LOBs that go together are surveyed and verified as each is by itself, in any number of processes."""
+"""Runs of LOBs are surveyed and verified as single LOBs are, in any number of processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.shared_data import shared
 from tests.siard.convention_archives import PACKED, SAMPLES
 from tests.siard.forging import Packing, Table, column, siard
 
-Known = tuple[list[Verdict], Verification]
+Recorded = tuple[list[Verdict], Verification]
 ROWS = 9
 
 
@@ -34,7 +34,7 @@ def lob(row: int) -> bytes:
 
 
 def cell(file: str, data: bytes, *, digest: bytes | None = None, length: int | None = None) -> str:
-    """Return a cell; its digest is that of other bytes, and its length another one, where they are given."""
+    """Return a cell, with the digest of other bytes or another length where given."""
     length = len(data) if length is None else length
     return f"<c1 file='{file}' length='{length}' {md5(data if digest is None else digest)}/>"
 
@@ -78,7 +78,7 @@ def found_lobs(source: Source) -> list[FoundLobs]:
     return [found for _, _, batches in survey.by_table(source) for found in batches]
 
 
-def verified(source: Source, lobs: list[FoundLobs], jobs: int = 1) -> Known:
+def verified(source: Source, lobs: list[FoundLobs], jobs: int = 1) -> Recorded:
     faults, counts = [], Verification()
     for own, more in verify(lobs, source.byte_sources, frozenset(), jobs=jobs, moved=lambda _: None):
         faults += more
@@ -86,12 +86,12 @@ def verified(source: Source, lobs: list[FoundLobs], jobs: int = 1) -> Known:
     return faults, counts
 
 
-def both_ways(path: Path, damage: Callable[[], object] | None = None) -> Known:
+def both_ways(path: Path, damage: Callable[[], object] | None = None) -> Recorded:
     """Return what comes of verifying LOBs, damaged after they were found: the same together and apart."""
     with opening.opened(path) as source, pytest.MonkeyPatch.context() as patch:
         together = found_lobs(source)
-        with patch.context() as alone:
-            singly(alone)
+        with patch.context() as patched:
+            singly(patched)
             apart = found_lobs(source)
         if damage is not None:
             damage()
@@ -101,7 +101,7 @@ def both_ways(path: Path, damage: Callable[[], object] | None = None) -> Known:
     return found
 
 
-def ids(found: Known) -> list[tuple[str, Fault | None]]:
+def ids(found: Recorded) -> list[tuple[str, Fault | None]]:
     return [(each.lob, each.fault) for each in found[0]]
 
 
@@ -128,9 +128,7 @@ def sources(path: Path) -> Iterator[Path]:
     yield shared("data", "siard", "sql2008", "sql2008.siard")
 
 
-def test_sources_are_inspected_alike_together_and_apart(
-    tmp_path: Path, northwind_full: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_together_and_apart(tmp_path: Path, northwind_full: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = [northwind_full, *sources(tmp_path)]
     together = [document(each) for each in paths]
     singly(monkeypatch)
@@ -140,14 +138,14 @@ def test_sources_are_inspected_alike_together_and_apart(
 # --- Faults in the middle of a run ------------------------------------------------------------------------
 
 
-def test_a_wrong_digest_is_told_of_its_lob_alone(tmp_path: Path) -> None:
+def test_a_wrong_digest_concerns_its_lob(tmp_path: Path) -> None:
     wrong = {4: cell("content/4.bin", lob(4), digest=b"other")}
     found = both_ways(inside(tmp_path, wrong, method=zipfile.ZIP_DEFLATED))
     assert ids(found) == [("s0.t0.c1.r5", Fault.DIGEST)]
     assert (found[1].lobs, dict(found[1].algorithms)) == (ROWS, {"MD5": ROWS - 1})
 
 
-def test_a_wrong_length_is_told_of_its_lob_alone(tmp_path: Path) -> None:
+def test_a_wrong_length_concerns_its_lob(tmp_path: Path) -> None:
     found = both_ways(inside(tmp_path, {4: cell("content/4.bin", lob(4), length=3)}))
     assert ids(found) == [("s0.t0.c1.r5", Fault.LENGTH)]
 
@@ -171,7 +169,7 @@ def test_two_cells_of_one_lob_are_two_lobs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-def test_a_changed_byte_inside_is_told_of_its_lob_alone(tmp_path: Path, method: int) -> None:
+def test_a_changed_byte_inside_concerns_its_lob(tmp_path: Path, method: int) -> None:
     path = inside(tmp_path, method=method)
     with zipfile.ZipFile(path) as archive:
         entry = archive.getinfo("content/4.bin")
@@ -213,7 +211,7 @@ def _link(file: Path) -> None:
         (_link, Fault.UNREADABLE),
     ],
 )
-def test_a_file_that_is_not_what_was_found_is_told_of_its_lob_alone(
+def test_a_changed_file_concerns_its_lob(
     tmp_path: Path, damage: Callable[[Path], object], fault: Fault
 ) -> None:
     path = outside(tmp_path)
@@ -222,7 +220,7 @@ def test_a_file_that_is_not_what_was_found_is_told_of_its_lob_alone(
     assert dict(found[1].algorithms) == {"MD5": ROWS - 1}
 
 
-def test_an_archive_that_is_gone_is_told_of_each_lob(tmp_path: Path) -> None:
+def test_a_missing_archive_concerns_each_lob(tmp_path: Path) -> None:
     path = inside(tmp_path)
     found = both_ways(path, lambda: path.rename(tmp_path / "gone"))
     assert [fault for _, fault in ids(found)] == [Fault.UNREADABLE] * ROWS
@@ -232,9 +230,7 @@ def test_an_archive_that_is_gone_is_told_of_each_lob(tmp_path: Path) -> None:
 # --- Processes and memory ---------------------------------------------------------------------------------
 
 
-def test_the_result_is_the_same_for_any_number_of_processes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_several_processes_have_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = dict.fromkeys(range(1, 40, 4), b"x")
     rows = [cell(f"content/{n % ROWS}.bin", lob(n % ROWS), digest=wrong.get(n)) for n in range(40)]
     table = Table(rows=(*rows[:20], cell("content/0.bin", lob(0), length=3), *rows[20:]))

@@ -27,7 +27,7 @@ def md5(data: bytes) -> str:
 
 def archive(path: Path, sql: str = "CLOB", **lobs: tuple[bytes, str]) -> Path:
     """Write an archive with one LOB for each name: its bytes and what its cell says of them."""
-    rows = tuple(f"<c1 file='content/{name}' {said}/>" for name, (_data, said) in lobs.items())
+    rows = tuple(f"<c1 file='content/{name}' {attributes}/>" for name, (_data, attributes) in lobs.items())
     table = Table(columns=(column(sql=sql),), rows=rows)
     return siard(path / "s.siard", tables=[table], lobs={f"content/{k}": v[0] for k, v in lobs.items()})
 
@@ -69,7 +69,7 @@ def test_what_proves_each_lob_is_counted(tmp_path: Path) -> None:
     assert (counts.undigested, counts.unmeasured, counts.part_digests) == (2, 1, 0)
 
 
-def test_faults_are_told_apart_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_faults_are_distinguished_and_the_rest_is_read(tmp_path: Path) -> None:
     path = archive(
         tmp_path,
         a=(b"abc", f"length='3' {md5(b'other')}"),

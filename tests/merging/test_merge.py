@@ -1,4 +1,4 @@
-"""Containers put together into one package: the same bytes, the same cells, nothing overwritten."""
+"""Containers merged into one package: the same bytes and cells, and no file replaced."""
 
 from __future__ import annotations
 
@@ -117,18 +117,18 @@ _FILE = "N_lobseg_0/representations/rep1/data/N_lobseg_0/content/schema0/table0/
     [lambda file: file.write_bytes(b"!" * 20), lambda file: os.truncate(file, 3)],
     ids=["another", "shorter"],
 )
-def test_what_is_wrong_within_a_run_is_told_alike_by_one_process_and_by_several(
+def test_a_fault_within_a_run_is_the_same_for_any_jobs(
     many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], object]
 ) -> None:
     out = Path(shutil.copytree(many, tmp_path / "out"))
     change(out / _FILE)
     monkeypatch.setattr(merge, "LONGEST", 4)
-    told = []
+    reported = []
     for jobs in (1, 2):
         with pytest.raises(SourceError, match=r"record9\.bin") as caught:
             merge_ips([out], tmp_path / "whole", WHOLE, jobs=jobs)
-        told.append((caught.value.message, caught.value.hint))
-    assert told[0] == told[1]
+        reported.append((caught.value.message, caught.value.hint))
+    assert reported[0] == reported[1]
     assert names(tmp_path) == {"out"}
 
 
@@ -150,7 +150,7 @@ def test_the_package_is_the_same_for_any_number_of_processes(
         st.sampled_from(["ip", "other", "representations", "rep1", "data", "METS.xml", "a", ""]), min_size=1
     )
 )
-def test_data_lies_below_the_folder_of_that_name_in_a_representation(names: list[str]) -> None:
+def test_data_is_below_the_folder_data_of_a_representation(names: list[str]) -> None:
     expected = None
     is_data = names[:2] == ["ip", "representations"] and names[3:4] == ["data"] and names[-1] != "METS.xml"
     if is_data:
@@ -187,9 +187,7 @@ def test_the_bytes_are_the_same_however_the_containers_are_named(made: Path, tmp
     assert tree(tmp_path / "one") == tree(tmp_path / "two")
 
 
-def test_a_child_that_is_given_is_taken_whatever_lies_in_its_place(
-    made: Path, out: Path, tmp_path: Path
-) -> None:
+def test_a_named_child_replaces_that_in_its_place(made: Path, out: Path, tmp_path: Path) -> None:
     put_together(made, target=tmp_path / "one")
     child = Path(shutil.copytree(out / "N_lobseg_1", tmp_path / "copy"))
     (out / "N_lobseg_1/METS.xml").write_text("damaged")
@@ -251,16 +249,7 @@ def test_what_a_person_wrote_goes_along_unless_there_is_something_else(tmp_path:
         put_together(package, target=tmp_path / "third")
 
 
-def test_what_is_neither_data_nor_made_anew_is_told_of(out: Path, tmp_path: Path) -> None:
-    (out / "N_lobseg_0/metadata/other").mkdir()
-    (out / "N_lobseg_0/metadata/other/note.txt").write_text("x")
-    result = put_together(out, target=tmp_path / "whole")
-    (said,) = result.warnings
-    assert said.startswith("1 file of the containers left out (")
-    assert "note.txt" in said
-
-
-def test_a_child_whose_mets_nothing_proves_is_told_of(out: Path, tmp_path: Path) -> None:
+def test_a_child_with_unproven_mets_is_reported(out: Path, tmp_path: Path) -> None:
     mets = out / "N/METS.xml"
     lines = mets.read_text().splitlines(keepends=True)
     at = next(
@@ -374,10 +363,10 @@ def test_a_representation_is_no_container(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", PACKED_REFUSED)
 def test_packed_containers_that_cannot_be_put_together_are_refused(tmp_path: Path, case: str) -> None:
-    pack, change, said = PACKED_REFUSED[case]
+    pack, change, pattern = PACKED_REFUSED[case]
     package = built(tmp_path, replace(OPTIONS, pack=pack))
     change(package)
-    with pytest.raises(SourceError, match=said) as caught:
+    with pytest.raises(SourceError, match=pattern) as caught:
         put_together(package, target=tmp_path / "whole")
     assert caught.value.hint
     assert sorted(each.name for each in tmp_path.iterdir()) == ["N.siard", "out"]
@@ -431,7 +420,7 @@ def without_digest(out: Path) -> None:
 
 
 def forget(out: Path, child: str) -> None:
-    """Have the package's METS say of its representation's what that has now, and the parent's of that."""
+    """Restate the representation's METS in that of the package, and this one in the parent's."""
     inner, own, above = (
         out / child / "representations/rep1/METS.xml",
         out / child / "METS.xml",
@@ -523,9 +512,9 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_cannot_be_put_together_is_refused(out: Path, tmp_path: Path, case: str) -> None:
-    change, said = REFUSED[case]
+    change, pattern = REFUSED[case]
     change(out)
-    with pytest.raises(SourceError, match=said) as caught:
+    with pytest.raises(SourceError, match=pattern) as caught:
         put_together(out, target=tmp_path / "whole")
     assert caught.value.hint
     assert not (tmp_path / "whole").exists()
@@ -554,10 +543,8 @@ def test_a_child_may_hold_parts_of_several_lobs_and_be_named_by_urn(tmp_path: Pa
 
 
 @pytest.mark.parametrize("named", [str.upper, lambda objid: f" urn:NA.dk:{objid} "], ids=["case", "prefix"])
-def test_a_uuid_in_capitals_and_under_another_urn_names_the_same_child(
-    tmp_path: Path, named: Callable[[str], str]
-) -> None:
-    """What ``check`` and ``restore`` take for the children, ``merge`` puts together (RFC 9562 §4, CSIP)."""
+def test_another_spelling_of_a_uuid_names_the_same_child(tmp_path: Path, named: Callable[[str], str]) -> None:
+    """Take the same children as ``check`` and ``restore`` do (RFC 9562 §4, CSIP)."""
     package = built(tmp_path, replace(csip(link_style="aip"), objid=None))
     found = only_package(package, Budgets())
     assert found is not None

@@ -23,7 +23,7 @@ from metspack.mets.dialects.interface import Software
 from metspack.packages.package import Package
 from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import restore_files
-from metspack.restoring.joining import extracted, open_lob
+from metspack.restoring.joining import extract, open_lob
 from metspack.restoring.shards.writing import shards
 from metspack.restoring.siard import restore_archive
 from metspack.sizes import parsed_range
@@ -81,13 +81,13 @@ def test_what_is_given_back_is_what_the_unpacked_package_gives(
             file.seek(120)
             assert file.read(60) == CONTENTS[2][120:180]
         ranges = [parsed_range("95-105"), parsed_range("-1")]
-        assert b"".join(extracted(opened, SPLIT, ranges)) == CONTENTS[2][95:106] + CONTENTS[2][-1:]
+        assert b"".join(extract(opened, SPLIT, ranges)) == CONTENTS[2][95:106] + CONTENTS[2][-1:]
         for shard in shards(opened):
             whole = b"".join(
                 (package / each.url).read_bytes()[each.offset : each.offset + each.length]
                 for each in shard.files
             )
-            assert whole == b"".join(extracted(opened, shard.lob))
+            assert whole == b"".join(extract(opened, shard.lob))
     assert tree(package) == before
 
 
@@ -107,7 +107,7 @@ def test_lobs_without_an_archive_are_read_where_they_are(tmp_path: Path) -> None
     (lobs / "record0.bin").write_bytes(b"x" * 250)
     build.build(tmp_path, tmp_path.with_name("out"), options("recommendation", "tar"))
     with Package(tmp_path.with_name("out")) as opened:
-        assert b"".join(extracted(opened, "s0.t2.c4.r1")) == b"x" * 250
+        assert b"".join(extract(opened, "s0.t2.c4.r1")) == b"x" * 250
     restore_files(tmp_path.with_name("out"), tmp_path.with_name("files"))
     (found,) = tmp_path.with_name("files").rglob("record0.bin")
     assert found.read_bytes() == b"x" * 250
@@ -148,9 +148,9 @@ def test_any_place_of_a_compressed_lob_can_be_read_in_any_order(tmp_path: Path, 
     package = recompressed(built(tmp_path, "recommendation", "zip"))
     with Package(package) as opened:
         for lob, contents in enumerate(CONTENTS, 1):
-            assert b"".join(extracted(opened, f"s0.t0.c2.r{lob}", verify=verify)) == contents
+            assert b"".join(extract(opened, f"s0.t0.c2.r{lob}", verify=verify)) == contents
         ranges = [parsed_range(each) for each in ("200-249", "95-105", "0-0")]
-        found = b"".join(extracted(opened, SPLIT, ranges, verify=verify))
+        found = b"".join(extract(opened, SPLIT, ranges, verify=verify))
         assert found == CONTENTS[2][200:] + CONTENTS[2][95:106] + CONTENTS[2][:1]
         with open_lob(opened, "s0.t0.c2.r5", verify=verify) as empty:
             assert empty.read() == b""
@@ -188,12 +188,10 @@ def test_a_compressed_lob_without_a_digest_is_proven_by_its_entry(tmp_path: Path
     bare = re.compile(rb' CHECKSUM(TYPE)?="[^"]*"')
     path = edited(package, lambda mets: bare.sub(b"", mets), {})
     with Package(package) as opened:
-        assert (
-            b"".join(extracted(opened, "s0.t0.c2.r1", [parsed_range("0-1")], warned=len)) == CONTENTS[0][:2]
-        )
+        assert b"".join(extract(opened, "s0.t0.c2.r1", [parsed_range("0-1")], warned=len)) == CONTENTS[0][:2]
     miscounted(path, "")
     with Package(package) as opened, pytest.raises(SourceError, match="has CRC-32"):
-        list(extracted(opened, "s0.t0.c2.r1", [parsed_range("0-1")], warned=len))
+        list(extract(opened, "s0.t0.c2.r1", [parsed_range("0-1")], warned=len))
 
 
 def test_a_compressed_lob_that_no_cell_names_is_restored_too(tmp_path: Path) -> None:
@@ -324,7 +322,7 @@ def test_a_changed_byte_in_a_pack_is_found_by_what_is_read(tmp_path: Path) -> No
     path = package / "N_lobseg_0.tar"
     path.write_bytes(path.read_bytes().replace(b"a" * 40, b"a" * 39 + b"b"))
     with pytest.raises(SourceError, match="MD5"), Package(package) as opened:
-        list(extracted(opened, "s0.t0.c2.r1"))
+        list(extract(opened, "s0.t0.c2.r1"))
     assert {each.code for each in checking.check(package)} >= {"F003", "F026"}
 
 
@@ -372,6 +370,6 @@ def test_parent_and_children_in_one_file_are_read_from_it(tmp_path: Path, form: 
     for name, path in (("plain", plain), ("packed", pack)):
         with Package(path) as package:
             assert not package.faults
-            lobs[name] = {each: b"".join(extracted(package, each)) for each in package.ids()}
+            lobs[name] = {each: b"".join(extract(package, each)) for each in package.ids()}
     assert lobs["plain"] == lobs["packed"]
     assert len(lobs["packed"]) == len(CONTENTS)

@@ -11,7 +11,7 @@ import pytest
 from metspack.limits import Limits
 from metspack.locations.resolver import Resolver
 from metspack.model import CellRun, LobDetail, LobRef, LobRun, PlannedSegment, RunShared
-from metspack.planning.division import planned
+from metspack.planning.division import divide
 from metspack.sources.archive import Archive
 from metspack.sources.opening import Source
 
@@ -110,7 +110,7 @@ class Slot(NamedTuple):
 def planned_events(lobs: Iterable[LobRun], limits: Limits, **options: Any) -> Iterator[Slot | PlannedSegment]:
     """Yield the slots of a plan, and each segment when it is closed."""
     closed: list[PlannedSegment] = []
-    for slot in planned(lobs, limits, closed=closed.append, **options):
+    for slot in divide(lobs, limits, record=closed.append, **options):
         yield from closed
         closed.clear()
         yield Slot(*slot)

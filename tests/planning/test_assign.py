@@ -110,9 +110,7 @@ def given_lobs(draw: st.DrawFn) -> list[LobRun]:
 
 @law(60)
 @given(given_lobs(), DIVISIONS)
-def test_slices_hold_what_is_planned_and_the_course_what_there_is_of_it(
-    given: list[LobRun], division: Division
-) -> None:
+def test_slices_hold_the_plan_and_assignments_its_counts(given: list[LobRun], division: Division) -> None:
     expected: dict[tuple[str, int], list[tuple[LobRef, Part | None]]] = {}
     closed: list[PlannedSegment] = []
     for event in planned_events(given, division.limits, split=division.split, layout=division.layout):
@@ -192,9 +190,7 @@ def test_cells_share_a_lob_within_a_container(tmp_path: Path, layout: str, lobs:
     assert sum(map(bool, assigned.runs.values())) == lobs
 
 
-def test_a_slice_may_be_cut_where_a_stretch_is_long_enough(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slice_is_cut_into_long_stretches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slices, "STRETCH_FILES", 2)
     division = Division(limits=Limits(files=5))
     assigned = plan_into_slices([lob(row, 1, extents=2) for row in range(1, 8)], division, tmp_path)

@@ -48,9 +48,7 @@ class WholeGroups(Iterator[list[int]]):
 
 @law(200)
 @given(SEGMENTS, st.lists(st.integers(0, 5), max_size=10), st.sampled_from((1, 2)))
-def test_groups_are_the_same_whenever_they_are_requested(
-    begun: list[tuple[str, bool]], steps: list[int], jobs: int
-) -> None:
+def test_groups_are_always_the_same(begun: list[tuple[str, bool]], steps: list[int], jobs: int) -> None:
     """Segments of one container go together where each begins with a further part of a LOB.
 
     For several processes the others may come in stretches, which make up their slice.
@@ -119,9 +117,7 @@ def tasks_of(cuts: Sequence[int], jobs: int, *, is_planned: bool = True) -> list
         ([300] * 2, 2, [301, 301]),
     ]
 )
-def test_processes_share_a_segment_where_one_would_be_left_with_it(
-    cuts: list[int], jobs: int, expected: list[int]
-) -> None:
+def test_processes_share_the_last_segments(cuts: list[int], jobs: int, expected: list[int]) -> None:
     assert tasks_of(cuts, jobs) == expected
 
 

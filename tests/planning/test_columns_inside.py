@@ -28,7 +28,7 @@ from tests import siards
 from tests.laws import law
 from tests.planning.lobruns import lobs_of, one_by_one
 from tests.siards import Lob
-from tests.told import Told
+from tests.stages import RecordedStages
 from tests.trees import put
 
 CONTENTS = (b"", b"a", b"bcd", b"efghi")
@@ -47,7 +47,7 @@ def test_a_column_stays_where_each_of_its_lobs_is_smaller(rows: list[tuple[int, 
         source = siards.two_columns(Path(folder) / "A.siard", CONTENTS, rows)
         with Archive(source) as archive, RemovedEntries() as removed:
             assert small_columns(archive, least) == stays
-            progress, seen = Told(), list[int]()
+            progress, seen = RecordedStages(), list[int]()
             assert columns_inside(archive, least, progress) == stays
             weight = archive.weight()
             assert progress.stages == {"Looking at sizes": (weight, weight)}
@@ -113,7 +113,10 @@ def test_a_column_with_a_lob_in_several_entries_does_not_stay(tmp_path: Path) ->
     with Archive(source) as archive:
         assert [len(each.entries) for each in lobs_of(archive)] == [2, 1]
         seen: list[int] = []
-        assert [len(each.entries) for each in moving_lobs(archive, (), Told(), seen.append)] == [2, 1]
+        assert [len(each.entries) for each in moving_lobs(archive, (), RecordedStages(), seen.append)] == [
+            2,
+            1,
+        ]
         assert seen == [1, 1]
         assert small_columns(archive, 100) == {}
 
@@ -131,7 +134,7 @@ def test_no_more_lobs_may_be_missing_than_the_budget_allows(tmp_path: Path) -> N
 
 
 def test_without_a_least_size_nothing_is_looked_at(tmp_path: Path) -> None:
-    progress = Told()
+    progress = RecordedStages()
     with Archive(siards.siard(tmp_path / "A.siard", b"one")) as archive:
         assert columns_inside(archive, None, progress) == {}
     assert progress.stages == {}
@@ -143,9 +146,9 @@ def loose(folder: Path, names: Iterable[str]) -> LooseLobs:
 
 def test_where_no_archive_is_nothing_can_stay_inside(tmp_path: Path) -> None:
     with loose(tmp_path, ["content/schema0/table0/lob1/record0.bin"]) as source:
-        assert columns_inside(source, None, Told()) == {}
+        assert columns_inside(source, None, RecordedStages()) == {}
         with pytest.raises(ConfigError) as refused:
-            columns_inside(source, 1, Told())
+            columns_inside(source, 1, RecordedStages())
     assert str(refused.value) == "the source has no SIARD archive, so no LOB can stay inside it"
     assert refused.value.hint == "Leave --min-size out."
 
@@ -153,7 +156,7 @@ def test_where_no_archive_is_nothing_can_stay_inside(tmp_path: Path) -> None:
 def test_lobs_of_a_folder_all_move(tmp_path: Path) -> None:
     names = [f"content/schema0/table0/lob{cell}/record{row}.bin" for cell in (1, 2) for row in range(3)]
     with loose(tmp_path, names) as source:
-        progress, seen = Told(), list[int]()
+        progress, seen = RecordedStages(), list[int]()
         lobs = list(one_by_one(moving_lobs(source, (), progress, seen.append)))
         assert lobs == list(lobs_of(source))
         assert progress.stages == {"Planning": (None, 0)}
@@ -161,13 +164,6 @@ def test_lobs_of_a_folder_all_move(tmp_path: Path) -> None:
         assert list(one_by_one(moving_lobs(source, [(0, 0, 1)], progress))) == [
             each for each in lobs if each.place.cell == "c2"
         ]
-
-
-def test_lobs_that_come_together_are_counted_one_by_one(northwind: Path) -> None:
-    seen: list[int] = []
-    with Archive(northwind) as archive:
-        lobs = list(moving_lobs(archive, (), Told(), seen.append))
-    assert len(lobs) == len(seen) < sum(seen) == 8
 
 
 def test_each_column_that_stays_is_reported(northwind: Path) -> None:

@@ -15,7 +15,6 @@ from tests.laws import of_each
 from tests.planning.lobruns import Slot, planned_events, run_of
 
 # Northwind's Categories as the figure of recommendation 0.28 §5.2.1 has them.
-CATEGORIES = (10_151, 12_107, 12_007, 9_756, 12_131, 11_280, 12_338, 12_069)
 
 
 def lob(row: int, size: int, cell: str = "c4", table: int = 2) -> LobRun:
@@ -41,21 +40,6 @@ def segments(sizes: tuple[int, ...], limits: Limits) -> list[tuple[int, int, Clo
     return [(each.files, each.bytes, each.closed_by) for each in events if isinstance(each, PlannedSegment)]
 
 
-def test_the_recommendation_divides_categories_into_four_three_and_one() -> None:
-    events = list(planned_events(lobs(*CATEGORIES), Limits(files=4, bytes=45_000)))
-    assert [each for each in events if isinstance(each, PlannedSegment)] == [
-        PlannedSegment(
-            index=0, first="s0.t2.c4.r1", last="s0.t2.c4.r4", files=4, bytes=44_021, closed_by=ClosedBy.FILES
-        ),
-        PlannedSegment(
-            index=1, first="s0.t2.c4.r5", last="s0.t2.c4.r7", files=3, bytes=35_749, closed_by=ClosedBy.BYTES
-        ),
-        PlannedSegment(
-            index=2, first="s0.t2.c4.r8", last="s0.t2.c4.r8", files=1, bytes=12_069, closed_by=ClosedBy.END
-        ),
-    ]
-
-
 def test_more_segments_than_a_parent_names_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(division, "PARENT_LIMIT", 2)
     columns = [lob(1, 1, "c1"), lob(1, 1, "c2"), lob(2, 1, "c1")]
@@ -75,10 +59,6 @@ def test_a_lob_over_the_limit_is_refused_by_name_with_size_and_limit() -> None:
     assert (
         caught.value.hint == "Raise the byte limit to 45001 or more (--max-bytes), or split it: --split fill."
     )
-
-
-def test_empty_lobs_count_as_files() -> None:
-    assert segments((0, 0, 0), Limits(files=2, bytes=1)) == [(2, 0, ClosedBy.FILES), (1, 0, ClosedBy.END)]
 
 
 def test_a_slot_is_given_before_the_next_lob_is_requested() -> None:
@@ -130,15 +110,6 @@ def test_lobs_that_come_together_lie_where_they_lie_one_by_one(
 
 def singly(run: LobRun) -> list[LobRun]:
     return [run[number : number + 1] for number in range(len(run))]
-
-
-def test_lobs_that_come_together_keep_away_from_a_part_where_parts_stay_apart() -> None:
-    run = run_of([5, 6], [1, 2])
-    for split, segment in ((Split.ALONE, 2), (Split.FILL, 1)):
-        events = list(planned_events([lob(1, 15), run], Limits(bytes=10), split=split))
-        (slot,) = [each for each in events if isinstance(each, Slot) and each.run.part is None]
-        assert (slot.segment, slot.run) == (segment, run)
-        assert slot.run is run  # whole runs are not copied
 
 
 def test_lobs_that_come_together_stay_together_where_one_fills_a_segment() -> None:

@@ -119,9 +119,7 @@ HEADERS: list[Callable[[dict[str, object]], object]] = [
 
 
 @pytest.mark.parametrize("bend", HEADERS)
-def test_a_header_that_is_damaged_is_refused(
-    tmp_path: Path, bend: Callable[[dict[str, object]], object]
-) -> None:
+def test_a_damaged_header_is_refused(tmp_path: Path, bend: Callable[[dict[str, object]], object]) -> None:
     head = json.loads(whole()[0])
     bend(head)
     with pytest.raises(PlanError, match="line 1 is not a line of a plan"):

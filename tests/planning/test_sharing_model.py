@@ -160,7 +160,7 @@ def _little_by_little() -> Iterator[None]:
 
 @law(60)
 @given(founds(), st.booleans(), st.lists(st.integers(0, 20), max_size=5), st.sampled_from([1, 1, 2]))
-def test_cells_share_as_in_a_table_of_all_that_were_named(
+def test_cells_share_as_in_the_model(
     drawn: list[Drawn],
     shares: bool,
     some: list[int],
@@ -216,14 +216,6 @@ def test_cells_share_as_in_a_table_of_all_that_were_named(
             assert sharing.stored(first) == (f"file{number}", digest)
 
 
-def test_nothing_is_shared_from_one_zip_file_or_root_to_another() -> None:
-    with Sharing() as sharing:
-        drawn: list[Drawn] = [(where, "c4", (True, None, ""), 1) for where in (*WHERE, *WHERE)]
-        firsts = [bool(list(sharing.firsts(found, ""))) for found, _ in made(drawn)]
-        assert firsts == [True] * len(WHERE) + [False] * len(WHERE)
-        assert sharing.copies == 0
-
-
 def test_cells_of_one_file_in_rows_that_follow_each_other_are_kept_as_one() -> None:
     where = Where("zip", 0, ())
     with Sharing() as sharing:
@@ -235,12 +227,3 @@ def test_cells_of_one_file_in_rows_that_follow_each_other_are_kept_as_one() -> N
         assert sharing.concerns(cells_of("c4", [6, 7]))
         rows = sharing._database.execute("SELECT row, last FROM again ORDER BY row").fetchall()
         assert rows == [(2, 4), (5, 5), (7, 8)]
-
-
-def test_cells_of_one_file_in_rows_apart_are_kept_apart() -> None:
-    with Sharing() as sharing:
-        for found, _ in made([(Where("zip", 0, ()), "c4", (True, None, ""), [1] * 4)], step=2):
-            assert len(list(sharing.firsts(found, ""))) == 1
-        found_again = sharing.firsts_of(cells_of("c4", range(1, 9)))
-        assert found_again == [None, None, *["s0.t2.c4.r1", None] * 3]
-        assert sharing.count == 3

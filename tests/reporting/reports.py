@@ -10,7 +10,7 @@ from pathlib import Path
 from metspack.checking import Checked, CheckSummary, Level, check
 from metspack.checking.links.graph import Edge, LinkState, Node
 from metspack.model import Finding, Severity
-from metspack.reporting.facts import facts_of, together
+from metspack.reporting.facts import facts_of, join_facts
 from metspack.reporting.model import Frame, Relation, ReportFacts
 from metspack.reporting.store import FindingStore
 
@@ -26,7 +26,7 @@ def checked(
 
     def gather(seen: Checked) -> None:
         nonlocal facts
-        facts = together([facts, facts_of(seen, level)])
+        facts = join_facts([facts, facts_of(seen, level)])
 
     with FindingStore() as kept:
         run = check(package, level, roots=roots, observer=gather)

@@ -12,7 +12,6 @@ from metspack.checking.links.graph import LinkState
 from metspack.reporting.facts import facts_of
 from metspack.reporting.model import ReportFacts
 from tests.packages import forge
-from tests.packages.spread import moved
 from tests.reporting.reports import checked
 
 PARENT, CHILD = "mets.xml", "Northwind_lobseg_1/mets.xml"
@@ -35,17 +34,6 @@ def package(tmp_path: Path) -> Path:
     return forge.forge(tmp_path / "package")
 
 
-def test_a_missing_child(package: Path) -> None:
-    (package / CHILD).unlink()
-    facts = gathered(package)
-    assert states(facts)[CHILD] == (LinkState.MISSING, True, False)
-    assert facts.children[1].child.objid == "ID_Northwind_lobseg_1_mets"
-    assert [(each.name, each.is_missing) for each in facts.children] == [
-        ("Northwind_lobseg_0", False),
-        ("Northwind_lobseg_1", True),
-    ]
-
-
 def test_a_child_nobody_names(package: Path) -> None:
     other = package / "Northwind_lobseg_10"
     other.mkdir()
@@ -60,13 +48,6 @@ def test_a_child_nobody_names(package: Path) -> None:
     forge.edit(other / "mets.xml", forge.PARENT_OBJID, "urn:uuid:another")
     assert states(gathered(package))["Northwind_lobseg_10/mets.xml"] == (LinkState.EXTRA, False, False)
     assert facts.children[-1].parent.path == PARENT
-
-
-def test_a_child_that_is_elsewhere(package: Path) -> None:
-    there = moved(package, 1, "disk")
-    facts = gathered(package, roots=[there.parent])
-    assert states(facts)[CHILD] == (LinkState.ELSEWHERE, True, True)
-    assert [each.child.found for each in facts.children] == ["", f"{there}/mets.xml"]
 
 
 def test_parents_that_are_no_part_of_the_package(package: Path) -> None:
@@ -96,11 +77,11 @@ def test_split_lobs(tmp_path: Path) -> None:
     )
     splits = gathered(package).splits
     (package / "Northwind_lobseg_1" / forge.LOBS[2].path).unlink()
-    lost = [[part.is_lost for part in each.parts] for each in gathered(package).splits]
+    lost = [[is_lost for *_, is_lost in held] for *_, held in gathered(package).splits]
     assert lost == [[False], [True], [False]]
-    assert not any(part.is_lost for each in gathered(package, Level.LINKS).splits for part in each.parts)
-    assert not any(part.is_lost for each in splits for part in each.parts)
-    assert [(each.id, each.size, [(p.id, p.size) for p in each.parts]) for each in splits] == [
+    assert not any(part[-1] for *_, held in gathered(package, Level.LINKS).splits for part in held)
+    assert not any(part[-1] for *_, held in splits for part in held)
+    assert [(lob, whole, [(part, size) for part, _, size, _ in held]) for lob, whole, held in splits] == [
         ("s0.t2.c4.r1", None, [("s0.t2.c4.r1", 403)]),
         ("s0.t2.c4.r3", None, [("s0.t2.c4.r3", 299)]),
         ("s0.t2.c4.r9", None, [("s0.t2.c4.r9.p2", None)]),

@@ -194,12 +194,6 @@ def test_a_sample_is_reported() -> None:
     assert "5 of 500 files hashed (sample of 1%, seed 7)" in found.one("dl", "facts").text
 
 
-def facts_of(found: pages.Node, name: str) -> dict[str, str]:
-    """Return the definitions of a section by their terms."""
-    (section,) = (each for each in found.all("section") if each.attributes["aria-labelledby"] == name)
-    return {each.one("dt").text: each.one("dd").text for each in section.one("dl", "facts").all("div")}
-
-
 def test_archives_of_several_packages_are_a_table(tmp_path: Path) -> None:
     packages = [forge.forge(tmp_path / name, name=name) for name in ("one", "two")]
     with checked(packages) as (frame, kept):

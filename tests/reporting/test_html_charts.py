@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from metspack.limits import Limits
 from metspack.reporting import html
-from metspack.reporting.model import ListedPart, ListedSplitLob
 from tests.reporting.reports import node, related
 
 
@@ -19,9 +18,7 @@ from tests.reporting.reports import node, related
     st.integers(1, 99),
     st.integers(1, 10**13),
 )
-def test_bars_are_shares_of_the_limit_or_of_the_fullest(
-    held: list[tuple[int, int]], most: int, largest: int
-) -> None:
+def test_bars_are_shares_of_the_limit(held: list[tuple[int, int]], most: int, largest: int) -> None:
     child = related(node("s/mets.xml"))
     segments = [replace(child, files=files, bytes=size) for files, size in held]
     for limits in (Limits(), Limits(files=most, bytes=largest)):
@@ -47,8 +44,8 @@ PARTS = st.lists(st.one_of(st.none(), st.integers(0, 10**12)), min_size=1, max_s
 
 @given(PARTS, st.one_of(st.none(), st.integers(0, 10**13)))
 def test_strips_fill_their_width(sizes: list[int | None], whole: int | None) -> None:
-    parts = tuple(ListedPart(id=f"r1.p{number}", child="x", size=size) for number, size in enumerate(sizes))
-    (strip,) = html.strips([ListedSplitLob(id="r1", size=whole, parts=parts)])
+    parts = tuple((f"r1.p{number}", "x", size, False) for number, size in enumerate(sizes))
+    (strip,) = html.strips([("r1", whole, parts)])
     assert len(strip["pieces"]) == len(sizes)
     assert [piece["is_missing"] for piece in strip["pieces"]] == [size is None for size in sizes]
     assert all(
@@ -70,18 +67,18 @@ def test_strips_fill_their_width(sizes: list[int | None], whole: int | None) -> 
     ],
 )
 def test_a_strip_says_its_figures(sizes: list[int | None], whole: int | None, words: str) -> None:
-    parts = tuple(ListedPart(id="r1.p0", child="x", size=size) for size in sizes)
-    (strip,) = html.strips([ListedSplitLob(id="r1", size=whole, parts=parts)])
+    parts = tuple(("r1.p0", "x", size, False) for size in sizes)
+    (strip,) = html.strips([("r1", whole, parts)])
     assert strip["words"] == words
     assert strip["pieces"][0]["title"] == "r1.p0: 5 bytes in x"
 
 
 def test_a_part_whose_file_is_gone_makes_a_strip_incomplete() -> None:
     parts = (
-        ListedPart(id="r1.p0", child="x", size=4),
-        ListedPart(id="r1.p1", child="y", size=6, is_lost=True),
+        ("r1.p0", "x", 4, False),
+        ("r1.p1", "y", 6, True),
     )
-    (strip,) = html.strips([ListedSplitLob(id="r1", size=10, parts=parts)])
+    (strip,) = html.strips([("r1", 10, parts)])
     assert not strip["is_whole"]
     assert strip["words"] == "2 parts, 10 of 10 bytes listed, the file of 1 part missing"
     assert [(each["width"], each["is_missing"]) for each in strip["pieces"]] == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,45 +17,8 @@ from metspack.reporting.model import Frame, ReportFacts
 from metspack.reporting.store import FindingStore
 from tests.reporting.reports import holding, node, related
 
-# What Jenkins' and GitLab's readers take, with the file and line that GitLab shows.
-SCHEMA = """
-<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
-<xs:element name="testsuites"><xs:complexType>
-  <xs:sequence><xs:element ref="testsuite" maxOccurs="unbounded"/></xs:sequence>
-  <xs:attribute name="name" type="xs:string" use="required"/><xs:attributeGroup ref="counts"/>
-</xs:complexType></xs:element>
-<xs:attributeGroup name="counts">
-  <xs:attribute name="tests" type="xs:unsignedInt" use="required"/>
-  <xs:attribute name="failures" type="xs:unsignedInt" use="required"/>
-  <xs:attribute name="errors" type="xs:unsignedInt" use="required"/>
-  <xs:attribute name="time" type="xs:decimal" use="required"/>
-</xs:attributeGroup>
-<xs:element name="testsuite"><xs:complexType>
-  <xs:sequence><xs:element ref="testcase" maxOccurs="unbounded"/></xs:sequence>
-  <xs:attribute name="name" type="xs:string" use="required"/><xs:attributeGroup ref="counts"/>
-  <xs:attribute name="skipped" type="xs:unsignedInt" use="required"/>
-  <xs:attribute name="timestamp" type="xs:dateTime"/>
-</xs:complexType></xs:element>
-<xs:element name="testcase"><xs:complexType>
-  <xs:choice minOccurs="0">
-    <xs:element name="failure" type="fault"/><xs:element name="error" type="fault"/>
-    <xs:element name="system-out" type="xs:string"/>
-  </xs:choice>
-  <xs:attribute name="classname" type="xs:string" use="required"/>
-  <xs:attribute name="name" type="xs:string" use="required"/>
-  <xs:attribute name="time" type="xs:decimal" use="required"/>
-  <xs:attribute name="file" type="xs:string"/>
-  <xs:attribute name="line" type="xs:positiveInteger"/>
-</xs:complexType></xs:element>
-<xs:complexType name="fault"><xs:simpleContent><xs:extension base="xs:string">
-  <xs:attribute name="type" type="xs:string" use="required"/>
-  <xs:attribute name="message" type="xs:string" use="required"/>
-</xs:extension></xs:simpleContent></xs:complexType>
-</xs:schema>
-"""
-
-
-VALID = etree.XMLSchema(etree.fromstring(SCHEMA))
+# What the readers of Jenkins and GitLab take, with the file and line that GitLab shows.
+VALID = etree.XMLSchema(etree.parse(Path(__file__).with_name("junit.xsd")))
 
 
 def read(frame: Frame, kept: FindingStore) -> etree._Element:

@@ -33,7 +33,7 @@ TREES = st.lists(st.sampled_from(range(-1, 6)), min_size=6, max_size=6).map(
 
 
 @given(TREES)
-def test_every_child_that_hangs_together_is_drawn_once_inside_the_picture(
+def test_every_connected_child_is_drawn_once_inside(
     children: tuple[Relation, ...],
 ) -> None:
     found = linkmap.link_map((TOP,), children)
@@ -102,16 +102,6 @@ def test_parents_outside_of_the_package_stand_left_of_it() -> None:
     titles = {each.title for each in found.arrows}
     assert "not checked: the parent names the child" in titles
     assert "missing: the parent names the child" in titles
-
-
-def test_a_trunk_is_dashed_where_it_leads_to_missing_links_only() -> None:
-    children = (child("a/mets.xml", state=LinkState.BROKEN), child("b/mets.xml", state=LinkState.EXTRA))
-    found = linkmap.link_map((TOP,), children)
-    assert [each.is_missing for each in found.trunks] == [False, True, False, True]
-    solid, dashed = (found.trunks[number].path for number in (0, 1))
-    assert dashed.startswith(f"M{solid.partition('H')[2].replace('V', ' ')}H"), "it goes on where that ends"
-    lonely = linkmap.link_map((), (child("a/mets.xml", up=False),))
-    assert [(each.is_missing, len(each.heads)) for each in lonely.trunks] == [(False, 0), (True, 1)]
 
 
 def test_a_box_says_where_a_child_was_found() -> None:

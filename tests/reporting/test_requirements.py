@@ -67,7 +67,7 @@ def test_the_page_has_a_section_for_each() -> None:
 _LATER = "One agent is the submitting agent"
 
 
-def test_each_is_told_by_its_own_version() -> None:
+def test_each_has_the_text_of_its_version() -> None:
     findings = [broken("SIP9", f"{each.value}/METS.xml", Standard.SIP, each) for each in list(Version)[2:]]
     usual, later = findings
     assert later.title == _LATER

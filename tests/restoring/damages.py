@@ -1,4 +1,4 @@
-"""Ways to damage a forged package with a split LOB, each with what is said of it."""
+"""Ways to damage a forged package with a split LOB, each with its message."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Damage:
 
     name: str
     change: Change
-    said: str
+    message: str
     late: bool = False
 
 
@@ -77,12 +77,12 @@ DAMAGES = (
     Damage(
         name="part 0 missing",
         change=unlisted(0),
-        said=rf"its part {SPLIT}\.p0 is missing: mets\.xml line \d+ expects it in \w+_0_",
+        message=rf"its part {SPLIT}\.p0 is missing: mets\.xml line \d+ expects it in \w+_0_",
     ),
     Damage(
         name="file of part 1 missing",
         change=lambda root: part(root, 1).unlink(),
-        said=rf"its part {SPLIT}\.p1, .*record1\.bin\..,? cannot be opened: No such file",
+        message=rf"its part {SPLIT}\.p1, .*record1\.bin\..,? cannot be opened: No such file",
         late=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""Forges packages with split LOBs, in the form that the recommendation's package gives them; stdlib only."""
+"""Forges packages with split LOBs in the form of the recommendation; stdlib only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPLIT = "s0.t2.c4.r2"
 
 @dataclass(frozen=True)
 class Lob:
-    """A LOB; with more than one piece it is split, and each further piece is in the next segment."""
+    """A LOB, which is split where it has several pieces, each in the next segment."""
 
     row: int
     pieces: tuple[bytes, ...]
@@ -140,7 +140,7 @@ _CHILD = re.compile(
 
 
 def agreed(root: Path) -> Path:
-    """Let the parent say what the children's METS and the archive are now, and return the package."""
+    """Restate the children's METS and the archive in the parent's METS; return the package."""
 
     def entry(found: re.Match[str]) -> str:
         if not (root / found[2]).is_file():
@@ -153,7 +153,7 @@ def agreed(root: Path) -> Path:
 
 
 def edit(path: Path, old: str, new: str, *, count: int = 1) -> None:
-    """Replace text in a METS, that must be there; of a child's METS the parent says what it is then."""
+    """Replace text that a METS must have; restate a child's METS in that of the parent."""
     forge.edit(path, old, new, count=count)
     root = path.parents[1]
     if (root / "mets.xml").is_file():

@@ -1,4 +1,4 @@
-"""A restore that keeps nothing, and all that it reports; relations of parts."""
+"""A restore without output, and all that it reports; relations of parts."""
 
 from __future__ import annotations
 
@@ -23,15 +23,10 @@ from tests.conftest import CHECKOUT
 from tests.packages import forge
 from tests.restoring import splitting
 from tests.restoring.splitting import LOBS, SPLIT
-from tests.told import Told
+from tests.stages import RecordedStages
 
 CELLS = [forge.Lob(lob.segment, lob.row, lob.data, lob.extension) for lob in LOBS]
 TABLE = forge.table(CELLS, splitting.NAME).decode()
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return splitting.forged(tmp_path / "package")
 
 
 def messages(root: Path, into: Into | None = None) -> list[str]:
@@ -56,8 +51,8 @@ def test_the_result_is_that_of_the_restore(
 ) -> None:
     package = CHECKOUT / "samples" / "northwind" / "golden" / name
     monkeypatch.setattr("metspack.inspecting.verification._LOBS_AT_ONCE", 3)
-    told = Told()
-    run = DryRun(package, RestoreOptions(jobs=jobs), into, told)
+    recorded = RecordedStages()
+    run = DryRun(package, RestoreOptions(jobs=jobs), into, recorded)
     assert list(run) == []
     if into is None:
         restored = restore_files(package, tmp_path / "there")
@@ -65,7 +60,7 @@ def test_the_result_is_that_of_the_restore(
         restored = restore_archive(package, tmp_path / "there", into)
     assert run.restored == replace(restored, target=None, size=None, sha256=None)
     size = sum(each.size or 0 for each in list_lobs(package))
-    assert told.stages["Verifying"] == (size, size)
+    assert recorded.stages["Verifying"] == (size, size)
     assert [each.name for each in tmp_path.iterdir()] == ["there"]
 
 
@@ -108,7 +103,7 @@ FURTHER = '<row><c1>4</c1><c4 file="{}" length="3" digestType="MD5" digest="{}"/
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "faults"),
     [
         (damaged, [r"LOB .*r2 \(.*_1/.*record1.bin.1.*\) has the MD5 \w+, but METS says \w+"]),
         (shorter, [r"row 1, .*r1.*: the file in its place has 5 bytes, expected length"]),
@@ -139,18 +134,16 @@ FURTHER = '<row><c1>4</c1><c4 file="{}" length="3" digestType="MD5" digest="{}"/
         ),
     ],
 )
-def test_all_faults_are_reported_each_once(
-    root: Path, tmp_path: Path, change: Callable[[Path], object], said: list[str]
-) -> None:
+def test_faults_once(root: Path, tmp_path: Path, change: Callable[[Path], object], faults: list[str]) -> None:
     change(root)
     try:
         found = messages(root)
     except SourceError as error:  # nothing of the package can be read
         found = [error.message]
-    assert len(found) == len(said), found
-    for message, expected in zip(found, said, strict=True):
+    assert len(found) == len(faults), found
+    for message, expected in zip(found, faults, strict=True):
         assert re.search(expected, message), message
-    if said:
+    if faults:
         with pytest.raises(SourceError):
             restore_files(root, tmp_path / "lobs")
 
@@ -215,9 +208,7 @@ def test_no_fault_waits_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ],
     ids=["01 beside 1", "1 also in another segment", "whole beside the parts"],
 )
-def test_what_restoring_refuses_cannot_be_given_back(
-    root: Path, tmp_path: Path, segment: int, name: str, data: bytes
-) -> None:
+def test_restore_refuses_too(root: Path, tmp_path: Path, segment: int, name: str, data: bytes) -> None:
     path = root / f"Northwind_lobseg_{segment}" / LOBS[1].path(0)
     path.with_name(name).write_bytes(data)
     with pytest.raises(SourceError, match=SPLIT):
@@ -235,7 +226,7 @@ def test_parts_and_map_name_each_other(root: Path) -> None:
     assert "expected an mptr to ID_Northwind_lobseg_1_mets" in second
 
 
-def test_a_part_in_another_child_than_the_map_says_is_told(root: Path) -> None:
+def test_a_part_in_another_child_than_in_the_map_is_reported(root: Path) -> None:
     rest = f'_mets" LOCTYPE="OTHER" OTHERLOCTYPE="OBJID" CONTENTIDS="{SPLIT}'
     splitting.edit(root / "mets.xml", f"_lobseg_1{rest}", f"_lobseg_2{rest}")
     assert len(related(root)) == 2

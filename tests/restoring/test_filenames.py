@@ -21,8 +21,8 @@ from metspack.limits import Budgets, Limits
 from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import RestoreOptions, restore_files
 from tests import siards
-from tests.conftest import CHECKOUT
 from tests.restoring.test_files import manifest_holds
+from tests.tables import read_table
 from tests.test_optionfields import untyped
 from tests.trees import tree
 
@@ -30,36 +30,8 @@ BY_KEY = RestoreOptions(names="key")
 OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z", limits=Limits(files=3))
 LONG = "Übermäßig-" * 30
 
-KEYS: Mapping[str, str | None] = {
-    "1": "1_content.bin",
-    "-1": "_1_content.bin",
-    "_1": "_1_content~s0.t0.c2.r3.bin",  # the same as the one before, once made safe
-    "a/b": "a_b_content.bin",
-    r"a\b": "a_b_content~s0.t0.c2.r5.bin",
-    "..": "r6_content.bin",
-    "../../etc/passwd": "______etc_passwd_content.bin",
-    "": "r8_content.bin",
-    "   ": "r9_content.bin",
-    "of two words": "of_two_words_content.bin",
-    "Müller": "Müller_content.bin",
-    "Mu\u0308ller": "Müller_content~s0.t0.c2.r12.bin",  # decomposed
-    "Ἀθῆναι": "Ἀθῆναι_content.bin",
-    "ALFKI": "ALFKI_content.bin",
-    "alfki": "alfki_content~s0.t0.c2.r15.bin",  # differs in letter case alone
-    "CON": "CON__content.bin",
-    "com1": "com1__content.bin",
-    "a:b*c?<d>|\"e'": "a_b_c__d___e__content.bin",
-    "tab\there": "tab_here_content.bin",
-    "\u202egnp.exe": "_gnp_exe_content.bin",
-    "r21": "r21_content.bin",
-    "x.tar.gz.": "x_tar_gz__content.bin",
-    "ที่นี่": "ที่นี่_content.bin",  # has marks that combine
-    "हिन्दी": "हिन्दी_content.bin",
-    "\u0301": "r25_content.bin",
-    LONG: None,
-    LONG + "2": None,
-}
-"""Values of a primary key in consecutive rows, each with the name of its file, None for a long one."""
+KEYS: Mapping[str, str | None] = read_table(__file__, "keys") | {LONG: None, LONG + "2": None}
+"""Keys in consecutive rows, each with the name of its file, or None for a long one."""
 
 _KEY = b"</columns><primaryKey><name>PK</name>%s</primaryKey>"
 _ID = b"<column>id</column>"
@@ -84,7 +56,7 @@ def restored(at: Path, parts: Mapping[str, bytes], options: RestoreOptions = BY_
 def with_keys(
     keys: Sequence[str | None], columns: bytes = _ID, names: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, bytes]:
-    """Return an archive with a LOB in each row, whose bytes are the row's number; None is no cell."""
+    """Return an archive with a key, or None, in each row, and a LOB with the row's number."""
     given = siards.parts(siards.lobs(*(b"%d" % row for row in range(1, len(keys) + 1))))
     given[siards.METADATA] = given[siards.METADATA].replace(b"</columns>", _KEY % columns)
     for old, new in names.items():
@@ -146,9 +118,7 @@ def test_any_keys_give_names_that_any_file_system_holds(keys: list[str | None]) 
     ],
     ids=["none", "one twice", "two with one empty", "of no column", "NULL"],
 )
-def test_keys_of_no_and_of_several_columns(
-    columns: bytes, keys: list[str | None], names: list[str], tmp_path: Path
-) -> None:
+def test_keys_of_columns(columns: bytes, keys: list[str | None], names: list[str], tmp_path: Path) -> None:
     assert [*restored(tmp_path, with_keys(keys, columns))] == sorted(f"S.T/{name}" for name in names)
 
 
@@ -179,12 +149,10 @@ def test_names_of_tables_and_columns(names: dict[str, str], path: str, tmp_path:
         (b"", "", "bin"),
     ],
 )
-def test_the_extension_is_that_of_the_bytes_or_of_their_type(
-    data: bytes, kind: str, extension: str, tmp_path: Path
-) -> None:
+def test_the_extension_fits_the_bytes(data: bytes, kind: str, extension: str, tmp_path: Path) -> None:
     parts = siards.parts(siards.lobs(data))
-    said = f"<type>BLOB</type><mimeType>{kind}</mimeType>" if kind else "<type>BLOB</type>"
-    parts[siards.METADATA] = parts[siards.METADATA].replace(b"<type>BLOB</type>", said.encode())
+    stated = f"<type>BLOB</type><mimeType>{kind}</mimeType>" if kind else "<type>BLOB</type>"
+    parts[siards.METADATA] = parts[siards.METADATA].replace(b"<type>BLOB</type>", stated.encode())
     assert [*restored(tmp_path, parts)] == [f"S.T/r1_content.{extension}"]
 
 
@@ -197,19 +165,6 @@ def test_a_package_without_an_archive_has_numbers_for_names(tmp_path: Path) -> N
     restore_files(tmp_path / "out", tmp_path / "files", BY_KEY)
     found = {path for path in tree(tmp_path / "files" / "content") if not path.endswith("/")}
     assert found == {"schema0.table2/r1_c4.png", "schema0.table2/r5_c4.bin"}
-
-
-def test_split_lobs_and_those_of_the_sample_are_named(tmp_path: Path) -> None:
-    sample = CHECKOUT / "samples" / "northwind" / "Northwind.siard"
-    options = BuildOptions(created="2020-01-01T00:00:00Z", limits=Limits(files=4, bytes=10_000))
-    build.build(sample, tmp_path / "out", options)
-    restore_files(tmp_path / "out", tmp_path / "files", BY_KEY)
-    restore_files(tmp_path / "out", tmp_path / "usual")
-    found, usual = tree(tmp_path / "files" / "content"), tree(tmp_path / "usual" / "content")
-    assert "dbo.Categories/1_Picture.png" in found
-    files = [sorted(data for path, data in each.items() if not path.endswith("/")) for each in (found, usual)]
-    assert files[0] == files[1]
-    assert manifest_holds(tmp_path / "files")
 
 
 def test_the_extension_of_a_split_lob_is_that_of_its_first_parts(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""LOBs that stayed in the archive, as files to seek in, and LOBs listed under another cell's id."""
+"""LOBs inside the archive as seekable files, and LOBs listed under another cell's id."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from metspack.errors import SourceError
 from metspack.packages.cells import found_in, opened_archive
 from metspack.packages.package import Package
-from metspack.restoring.joining import ArchivedLob, extracted, found, listed, open_lob
+from metspack.restoring.joining import ArchivedLob, extract, find_listed_id, find_lob, open_lob
 from metspack.sizes import parsed_range
 from tests.laws import law
 from tests.packages import forge
@@ -29,8 +29,8 @@ DATA = b"".join(b"%07d " % number for number in range(400_000))  # more than one
 def archived(root: Path, data: bytes, *, digest: str | None = None, names: str = ENTRY) -> Path:
     """Write a package whose one LOB is in its archive."""
     splitting.forged(root, ())
-    said = f'digestType="MD5" digest="{forge.md5(data) if digest is None else digest}"'
-    row = f'<row><c1>1</c1><c4 file="{names}" length="{len(data)}" {said}/></row></table>'
+    stated = f'digestType="MD5" digest="{forge.md5(data) if digest is None else digest}"'
+    row = f'<row><c1>1</c1><c4 file="{names}" length="{len(data)}" {stated}/></row></table>'
     table = forge.table((), splitting.NAME).decode().replace("</table>", row)
     archive = forge.siard(table.encode(), entries=[(ENTRY, data)], column="")
     (root / "Northwind.siard").write_bytes(archive)
@@ -45,7 +45,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def lob(root: Path) -> Iterator[ArchivedLob]:
     with Package(root) as package:
-        it = found(package, LOB)
+        it = find_lob(package, LOB)
     assert isinstance(it, ArchivedLob)
     with it:
         yield it
@@ -88,17 +88,17 @@ def test_any_reads_are_slices(root: Path, places: list[tuple[int, int]], verify:
 def test_an_empty_one_is_empty(tmp_path: Path) -> None:
     with Package(archived(tmp_path / "package", b"")) as package:
         for ranges in ((), [parsed_range("0-")]):
-            assert b"".join(extracted(package, LOB, ranges)) == b""
+            assert b"".join(extract(package, LOB, ranges)) == b""
         with open_lob(package, LOB) as file:
             assert file.read() == b""
 
 
-def test_an_empty_one_that_should_not_be_is_told(tmp_path: Path) -> None:
+def test_a_wrongly_empty_lob_is_reported(tmp_path: Path) -> None:
     root = archived(tmp_path / "package", b"", digest=forge.md5(b"x"))
     with Package(root) as package:
         for ranges in ((), [parsed_range("0-")]):
             with pytest.raises(SourceError, match=r"has the MD5 .*, but its cell says"):
-                list(extracted(package, LOB, ranges))
+                list(extract(package, LOB, ranges))
 
 
 def test_nothing_unproven_is_given_by_a_file(tmp_path: Path) -> None:
@@ -112,11 +112,11 @@ def test_nothing_unproven_is_given_by_a_file(tmp_path: Path) -> None:
         with open_lob(package, LOB, verify=False) as file:
             assert file.read() == b"data"
         with pytest.raises(SourceError, match="but its cell says"):
-            list(extracted(package, LOB))
-        assert list(extracted(package, LOB, verify=False)) == [b"data"]
+            list(extract(package, LOB))
+        assert list(extract(package, LOB, verify=False)) == [b"data"]
 
 
-def test_an_archive_that_changes_after_the_proof_is_told(tmp_path: Path) -> None:
+def test_an_archive_that_changes_after_the_proof_is_reported(tmp_path: Path) -> None:
     root = archived(tmp_path / "package", DATA)
     with Package(root) as package, open_lob(package, LOB) as file:
         assert file.read(4) == DATA[:4]
@@ -127,7 +127,7 @@ def test_an_archive_that_changes_after_the_proof_is_told(tmp_path: Path) -> None
             file.read(1)
 
 
-def test_a_damaged_entry_is_told(tmp_path: Path) -> None:
+def test_a_damaged_entry_is_reported(tmp_path: Path) -> None:
     root = archived(tmp_path / "package", DATA[:80])
     path = root / "Northwind.siard"
     with zipfile.ZipFile(path) as container:
@@ -144,7 +144,7 @@ def test_a_damaged_entry_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "stated"),
     [
         (Path.exists, None),
         (
@@ -157,21 +157,19 @@ def test_a_damaged_entry_is_told(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_a_cell_means_is_said(
-    tmp_path: Path, change: Callable[[Path], object], said: str | None
-) -> None:
+def test_meanings_of_cells(tmp_path: Path, change: Callable[[Path], object], stated: str | None) -> None:
     root = archived(tmp_path / "package", b"data")
     change(root)
     with Package(root) as package:
-        if said is None:
-            assert listed(package, LOB) is None
-            assert listed(package, "s0.t2.c4.r2") == "s0.t2.c4.r2"
-            assert listed(package, "no place") == "no place"
+        if stated is None:
+            assert find_listed_id(package, LOB) is None
+            assert find_listed_id(package, "s0.t2.c4.r2") == "s0.t2.c4.r2"
+            assert find_listed_id(package, "no place") == "no place"
             with opened_archive(package, ("Northwind.siard",)) as archive:
                 assert found_in(archive, "no place") is None
             return
-        for function in (found, listed):
-            with pytest.raises(SourceError, match=said) as caught:
+        for function in (find_lob, find_listed_id):
+            with pytest.raises(SourceError, match=stated) as caught:
                 function(package, LOB)
             assert caught.value.hint
 
@@ -184,7 +182,7 @@ def test_a_split_lob_is_found_under_another_cells_id(tmp_path: Path) -> None:
     table = table.replace("</table>", row.replace("<c1>2", "<c1>9") * 7 + "</table>")
     (root / "Northwind.siard").write_bytes(forge.siard(table.encode()))
     with Package(root) as package:
-        assert listed(package, "s0.t2.c4.r9") == SPLIT
-        assert b"".join(extracted(package, "s0.t2.c4.r9")) == LOBS[1].data
+        assert find_listed_id(package, "s0.t2.c4.r9") == SPLIT
+        assert b"".join(extract(package, "s0.t2.c4.r9")) == LOBS[1].data
         with open_lob(package, "s0.t2.c4.r10") as file:
             assert file.read() == LOBS[1].data

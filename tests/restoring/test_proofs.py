@@ -1,4 +1,4 @@
-"""What proves a LOB, and what does not."""
+"""Digests that prove a LOB, and others."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def cell(digest: Digest | None = None, length: int | None = None) -> LobCell:
     )
 
 
-def proven(it: HeldLob, pieces: tuple[bytes, ...], said: LobCell | None = None) -> bool | None:
+def proven(it: HeldLob, pieces: tuple[bytes, ...], stated: LobCell | None = None) -> bool | None:
     """Return whether a digest proved a LOB, None where one disagrees or cannot be compared."""
     try:
-        proving = Proving(it, said)
+        proving = Proving(it, stated)
         for each, piece in zip(it.parts, pieces, strict=True):
             blocks = [piece] if piece else []
             assert list(proving.pass_on(each, blocks)) == blocks
@@ -90,7 +90,7 @@ def test_a_whole_one_is_proven_by_its_digest(digest: Digest | None, is_proven: b
 
 
 @pytest.mark.parametrize(
-    ("said", "is_proven"),
+    ("stated", "is_proven"),
     [
         (cell(right(DATA), len(DATA)), True),
         (cell(right(DATA)), True),
@@ -102,5 +102,5 @@ def test_a_whole_one_is_proven_by_its_digest(digest: Digest | None, is_proven: b
         (None, False),
     ],
 )
-def test_a_cell_proves_when_it_agrees(said: LobCell | None, is_proven: bool | None) -> None:
-    assert proven(lob(part(None, DATA, None), whole=None), (DATA,), said) == is_proven
+def test_a_cell_proves_when_it_agrees(stated: LobCell | None, is_proven: bool | None) -> None:
+    assert proven(lob(part(None, DATA, None), whole=None), (DATA,), stated) == is_proven

@@ -59,7 +59,7 @@ class Work:
     files: str
     listed: str
     other: Mapping[str, object]
-    told: tuple[str, str]
+    differing: tuple[str, str]
 
 
 CSIP = replace(OPTIONS, dialect="csip")
@@ -70,7 +70,7 @@ RESTORE = Work(
     files="package",
     listed="manifest-1.MD5",
     other={"only": ("s0.t2",)},
-    told=("only: none then, s0.t2 now", "package"),
+    differing=("only: none then, s0.t2 now", "package"),
 )
 MERGE = Work(
     name="merge",
@@ -79,7 +79,7 @@ MERGE = Work(
     files="work/data",
     listed="placed-1.jsonl",
     other={"objid": "other"},
-    told=("objid: none then, other now", "source"),
+    differing=("objid: none then, other now", "source"),
 )
 
 
@@ -121,9 +121,7 @@ def stopped(out: Path, work: Work, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("form", "jobs"), [("folders", 2), ("packed", 1)])
-def test_what_is_killed_at_any_call_goes_on(
-    form: str, jobs: int, work: Work, made: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_any_kill(form: str, jobs: int, work: Work, made: Callable[[str], Path], tmp_path: Path) -> None:
     package, gold = made(form), tmp_path / "gold"
     count = calls_of(lambda: work.run(package, gold))
     expected = tree(gold)
@@ -156,9 +154,7 @@ def test_nothing_is_written_twice(work: Work, stopped: Path, out: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["gone", "shorter", "without a list"])
-def test_a_stretch_that_is_not_as_recorded_is_written_again(
-    how: str, work: Work, stopped: Path, out: Path
-) -> None:
+def test_a_changed_stretch_is_written_again(how: str, work: Work, stopped: Path, out: Path) -> None:
     work.run(out, stopped / "gold")
     path = min(each for each in (partial_of(stopped) / work.files).rglob("*") if each.is_file())
     if how == "gone":
@@ -193,7 +189,7 @@ def test_other_options_and_packages_are_refused_with_what_differs(
         assert tree(stopped) == before
         return caught.value.message
 
-    option, source = work.told
+    option, source = work.differing
     assert option in refused(out, **work.other)
     assert f"the same: {source}: " in refused(made("packed"))
     if work is RESTORE:
@@ -219,6 +215,6 @@ def test_an_interruption_says_what_is_kept(work: Work, out: Path, tmp_path: Path
     assert "stretches: 2" in "\n".join(found.words())
 
 
-def test_nothing_is_kept_when_nobody_wants_it(work: Work, out: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_is_discarded(work: Work, out: Path, tmp_path: Path) -> None:
     stop_after(2, lambda: work.run(out, tmp_path / "out", terms=StagingTerms(discards=True)))
     assert os.listdir(tmp_path) == []

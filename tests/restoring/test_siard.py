@@ -1,4 +1,4 @@
-"""An archive is restored by runs of LOBs: the same whoever writes them; of damage nothing is left."""
+"""An archive is restored by runs of LOBs: the same for any jobs; damage leaves no file."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ FOLDER = "content/schema0/table0/lob2"
 
 
 def restored(package: Path, target: Path, into: Into, *, together: bool) -> dict[str, bytes]:
-    """Restore an archive, its LOBs together or one by one; return what there is then."""
+    """Restore an archive, its LOBs together or one by one; return the files."""
 
-    def alone(place: Path) -> Iterator[LobRun]:
+    def singly(place: Path) -> Iterator[LobRun]:
         return apart(one_by_one(found(place)))
 
     with pytest.MonkeyPatch.context() as patch:
         found = slices.runs
         patch.setattr(rewriting, "_AT_ONCE", 30)
         if not together:
-            patch.setattr(slices, "runs", alone)
+            patch.setattr(slices, "runs", singly)
         restore_archive(package, target, into)
     return tree(target) if into is Into.FOLDER else {"": target.read_bytes()}
 
@@ -64,8 +64,8 @@ def undigested(data: bytes) -> siards.Lob:
 def text(data: bytes) -> siards.Lob:
     """Return a LOB whose length is given in characters."""
     words = f"{data.hex()}äöü".encode()
-    said = f'length="{len(words) - 3}" digestType="MD5" digest="{md5(words)}"'
-    return siards.Lob(data=words, attributes=said)
+    stated = f'length="{len(words) - 3}" digestType="MD5" digest="{md5(words)}"'
+    return siards.Lob(data=words, attributes=stated)
 
 
 SHARED = siards.Lob(data=b"one for many", file=f"{FOLDER}/shared.bin")
@@ -85,7 +85,7 @@ FORMS = [("2.1", zipfile.ZIP_STORED), ("2.2", zipfile.ZIP_STORED), ("2.2", zipfi
     st.sampled_from(FORMS),
     st.sampled_from(Into),
 )
-def test_together_or_one_by_one_lobs_come_back_alike(
+def test_together_and_singly_lobs_are_restored_equally(
     tmp_path_factory: pytest.TempPathFactory, given: list[siards.Lob], form: tuple[str, int], into: Into
 ) -> None:
     version, method = form
@@ -94,14 +94,12 @@ def test_together_or_one_by_one_lobs_come_back_alike(
     build.build(source, root / "package", OPTIONS)
     target = "back" if into is Into.FOLDER else "Back.siard"
     together = restored(root / "package", root / f"one-{target}", into, together=True)
-    alone = restored(root / "package", root / f"other-{target}", into, together=False)
-    assert together == alone
+    singly = restored(root / "package", root / f"other-{target}", into, together=False)
+    assert together == singly
 
 
 @pytest.mark.slow
-def test_an_archive_is_the_same_whoever_wrote_its_lobs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive_is_the_same_for_any_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rewriting, "_AT_ONCE", 2_000)
     given = [plain(contents(number)) if number % 700 else SHARED for number in range(2_800)]
     siards.packed(tmp_path / "Small.siard", siards.parts(given), method=zipfile.ZIP_DEFLATED)
@@ -116,14 +114,14 @@ def test_an_archive_is_the_same_whoever_wrote_its_lobs(
         (file,) = (tmp_path / "package").rglob(f"record{number}.bin")
         file.write_bytes(file.read_bytes()[::-1])
     before = names(tmp_path)
-    said = []
+    stated = []
     for jobs in (1, 2):
         with pytest.raises(SourceError, match=r"record1200\.bin.* but METS says") as refusal:
             restore_archive(
                 tmp_path / "package", tmp_path / "damaged.siard", options=RestoreOptions(jobs=jobs)
             )
-        said.append((refusal.value.message, refusal.value.hint))
-    assert said[0] == said[1]
+        stated.append((refusal.value.message, refusal.value.hint))
+    assert stated[0] == stated[1]
     assert names(tmp_path) == before
 
 

@@ -17,6 +17,7 @@ from metspack.siard.metadata import Table
 from metspack.siard.offsets import Encoding
 from tests.laws import law
 from tests.siard.newcells import NewCell, cell_values
+from tests.tables import read_table
 
 TABLE = Table(
     schema=0,
@@ -113,57 +114,23 @@ OLD, NEW = "0f" * 16, "a1" * 16
 MD5 = Digest(algorithm="MD5", value=NEW)
 SHA1 = Digest(algorithm="SHA-1", value="b2" * 20)
 SHA256 = Digest(algorithm="SHA-256", value="c3" * 32)
-BASE64 = base64.b64encode(bytes.fromhex(SHA256.value)).decode()
+VALUES = {
+    "old": OLD,
+    "OLD": OLD.upper(),
+    "new": NEW,
+    "NEW": NEW.upper(),
+    "sha1": SHA1.value,
+    "sha256": SHA256.value,
+    "base64": base64.b64encode(bytes.fromhex(SHA256.value)).decode(),
+}
 
 
 @pytest.mark.parametrize(
-    ("attributes", "digest", "expected", "version"),
-    [
-        # In the form it has.
-        (f'digestType="MD5" digest="{OLD}"', MD5, f'digestType="MD5" digest="{NEW}"', "2.2"),
-        (f"digest='{OLD.upper()}' digestType='md5'", MD5, f"digest='{NEW.upper()}' digestType='md5'", "2.1"),
-        (f"messageDigest='md5{OLD}'", MD5, f"messageDigest='md5{NEW}'", "2.0"),
-        (f"messageDigest='MD5{OLD.upper()}'", MD5, f"messageDigest='MD5{NEW.upper()}'", "2.2"),
-        (f"messageDigest='{OLD}' digestType='MD5'", MD5, f"messageDigest='{NEW}' digestType='MD5'", "2.0"),
-        (
-            f"messageDigest='md5{OLD}' digestType='MD5'",
-            MD5,
-            f"messageDigest='md5{NEW}' digestType='MD5'",
-            "2.0",
-        ),
-        (f"messageDigest='SHA-256:{'0' * 43}='", SHA256, f"messageDigest='SHA-256:{BASE64}'", "2.0"),
-        (f"digest=' md5{OLD}\n'", MD5, f"digest=' md5{NEW}\n'", "2.2"),
-        (f"messageDigest='MD5{OLD}'", MD5, f"messageDigest='MD5{NEW}'", "1.0"),
-        # With another algorithm.
-        (f'digestType="MD5" digest="{OLD}"', SHA1, f'digestType="SHA-1" digest="{SHA1.value}"', "2.2"),
-        (f"messageDigest='md5{OLD}'", SHA1, f"messageDigest='SHA-1{SHA1.value}'", "2.0"),
-        (f"messageDigest='md5{OLD}'", SHA256, f"messageDigest='SHA-256:{SHA256.value}'", "2.0"),
-        (
-            f"messageDigest='{OLD}' digestType='MD5'",
-            SHA1,
-            f"messageDigest='{SHA1.value}' digestType='SHA-1'",
-            "2.0",
-        ),
-        # Both attributes, of which one is read: the other must not say something else.
-        (
-            f"digestType='MD5' digest='{OLD}' messageDigest='md5{OLD}'",
-            MD5,
-            f"digestType='MD5' digest='{NEW}' messageDigest='md5{NEW}'",
-            "2.0",
-        ),
-        # Empty ones are filled.
-        ("digestType='MD5' digest=''", MD5, f"digestType='MD5' digest='{NEW}'", "2.1"),
-        ("digestType='' digest=' '", MD5, f"digestType='MD5' digest='{NEW}'", "2.2"),
-        ("messageDigest=''", MD5, f"messageDigest='MD5{NEW}'", "2.0"),
-        ("digestType='SHA-1'", MD5, f"digestType='MD5' messageDigest=\"{NEW}\"", "2.0"),
-        # What is right already stays, whatever its form.
-        (f"digest='{NEW.upper()}' digestType='md5'", MD5, f"digest='{NEW.upper()}' digestType='md5'", "2.2"),
-        ("", None, "", "2.2"),
-    ],
+    ("version", "algorithm", "attributes", "expected"), read_table(__file__, "exchanged")
 )
 @pytest.mark.parametrize("codec", ["utf-8", "utf-16"])
 def test_a_digest_is_exchanged_in_the_form_it_has(
-    attributes: str, digest: Digest | None, expected: str, version: str, codec: str
+    version: str, algorithm: str, attributes: str, expected: str, codec: str
 ) -> None:
     def document(inside: str, file: str) -> bytes:
         # What is added stands behind file.
@@ -171,7 +138,8 @@ def test_a_digest_is_exchanged_in_the_form_it_has(
         behind = f' messageDigest="{added}' if added else ""
         return f"<table><row><c1 {first} file='{file}'{behind} é='ü'/></row></table>".encode(codec)
 
-    data, whole = document(attributes, "a"), document(expected, "b")
+    digest = next((each for each in (MD5, SHA1, SHA256) if each.algorithm == algorithm), None)
+    data, whole = document(attributes.format(**VALUES), "a"), document(expected.format(**VALUES), "b")
     assert celled(data, lambda _cell: NewCell(file="b", digest=digest), version) == whole
 
 
@@ -186,9 +154,7 @@ def test_a_digest_is_exchanged_in_the_form_it_has(
     ],
 )
 @pytest.mark.parametrize("codec", ["utf-8", "utf-16", "utf-16-be"])
-def test_a_digest_is_added_in_the_versions_own_form(
-    version: str, digest: Digest, expected: str, codec: str
-) -> None:
+def test_an_added_digest_fits_the_version(version: str, digest: Digest, expected: str, codec: str) -> None:
     mark = "\ufeff" if codec == "utf-16-be" else ""
     data, behind = (
         f"{mark}<table><row><c1 a='\U0001f600' {attributes}\n/></row></table>".encode(codec)
@@ -198,20 +164,6 @@ def test_a_digest_is_added_in_the_versions_own_form(
     read: list[LobCell] = []
     celled(behind, read.append, version)
     assert [each.digest for each in read] == [digest]
-
-
-def test_a_digest_stands_behind_file_and_length() -> None:
-    def value(cell: LobCell) -> NewCell:
-        return NewCell(file=f"{cell.file}&", digest=MD5)
-
-    assert celled(
-        b"<table><row><c1 file='a'/><c2 file='b' length=\"1\" x='y'>z</c2></row></table>", value
-    ) == (
-        b"<table><row>"
-        b'<c1 file=\'a&amp;\' digestType="MD5" digest="%b"/>'
-        b'<c2 file=\'b&amp;\' length="1" digestType="MD5" digest="%b" x=\'y\'>z</c2>'
-        b"</row></table>"
-    ) % (NEW.encode(), NEW.encode())
 
 
 def test_a_value_that_is_as_it_was_keeps_its_spelling() -> None:
@@ -228,9 +180,7 @@ def test_a_value_that_is_as_it_was_keeps_its_spelling() -> None:
         ("2.0", "SHA-384", f"messageDigest='md5{OLD}'", "no place for a digest by SHA-384"),
     ],
 )
-def test_a_digest_that_has_no_place_is_a_fault_of_the_caller(
-    version: str, algorithm: str, attributes: str, words: str
-) -> None:
+def test_a_misplaced_digest_is_refused(version: str, algorithm: str, attributes: str, words: str) -> None:
     data = f"<table><row><c1 file='a' {attributes}/></row></table>".encode()
     digest = Digest(algorithm=algorithm, value="00")
     with pytest.raises(ValueError, match=words):
@@ -258,9 +208,7 @@ WRITTEN = st.sampled_from(
     st.sampled_from(["2.0", "2.1", "2.2"]),
     st.sampled_from(["utf-8", "utf-16", "iso-8859-1"]),
 )
-def test_a_cell_reads_as_it_was_to_be(
-    written: tuple[str, str], digest: Digest | None, version: str, codec: str
-) -> None:
+def test_read_back(written: tuple[str, str], digest: Digest | None, version: str, codec: str) -> None:
     inside = "".join(written) if written[0] else f"{written[1]} file='é'"
     head = f'<?xml version="1.0" encoding="{codec}"?>'
     data = f"{head}<table><row><c1{inside} other='x'/></row></table>".encode(codec)
@@ -353,9 +301,7 @@ def document(draw: st.DrawFn) -> tuple[bytes, str]:
 
 @law(60)
 @given(document(), st.lists(st.integers(1, 60), min_size=1, max_size=5), TEXT)
-def test_everything_but_the_values_of_file_is_byte_for_byte_the_same(
-    made: tuple[bytes, str], sizes: list[int], new: str
-) -> None:
+def test_all_but_the_values_of_file_is_the_same(made: tuple[bytes, str], sizes: list[int], new: str) -> None:
     data, codec = made
     numbers = itertools.count()
     values: list[str] = []

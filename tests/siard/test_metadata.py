@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from metspack import safexml
@@ -5,36 +7,12 @@ from metspack.errors import SourceError
 from metspack.model import Digest
 from metspack.siard.metadata import Field, read, unescaped
 from tests.laws import of_each
+from tests.tables import read_table
 
 MD5 = "0123456789abcdef0123456789abcdef"
 SHA = "0" * 64
 
-METADATA = r"""<?xml version="1.0" encoding="UTF-8"?>
-<siardArchive xmlns="http://www.bar.admin.ch/xmlns/siard/2/metadata.xsd" version="2.2">
- <dbname>Data\u0020base \u005cu0041</dbname>
- <description>d</description>
- <dataOwner>owner</dataOwner>
- <dataOriginTimespan>1999</dataOriginTimespan>
- <lobFolder>..\u0020/lobs</lobFolder>
- <producerApplication>p 1</producerApplication>
- <archivalDate>2020-01-01</archivalDate>
- <messageDigest><digestType>MD5</digestType><digest>0123456789ABCDEF0123456789ABCDEF</digest></messageDigest>
- <messageDigest><digestType>CRC</digestType><digest>00</digest></messageDigest>
- <messageDigest/>
- <databaseProduct>Prod</databaseProduct>
- <schemas><schema><name>s\u0061</name><folder>schema1</folder><tables>
-  <table><name>t</name><folder>table7</folder><columns>
-   <column><name>a</name><type>INTEGER</type></column>
-   <column><name>b</name><lobFolder>x/</lobFolder><type>BLOB(2G)</type><mimeType>image/png</mimeType></column>
-   <column><name>c</name><folder>lob3</folder><typeName>udt</typeName><fields>
-    <field><name>f</name></field>
-    <field><name>g</name><lobFolder/><fields><field><name>h</name><mimeType>text/plain</mimeType></field></fields>
-    </field></fields></column>
-  </columns><rows> 12 </rows></table>
-  <table><name>u</name><folder>table9/</folder><columns><column><name>x</name></column></columns><rows>many</rows></table>
- </tables></schema></schemas>
- <views><view><table>not a table</table></view></views>
-</siardArchive>"""
+METADATA = Path(__file__).with_suffix(".xml").read_text(encoding="utf-8")
 
 
 def with_tables(*folders: str, schemas: tuple[str, ...] = ("schema0",)) -> bytes:
@@ -95,22 +73,7 @@ def test_a_cell_path_is_followed_as_far_as_it_goes(cell: str, names: list[str]) 
     assert [each.name for each in table.chain(cell)] == names
 
 
-@of_each(
-    [
-        ("BLOB", True),
-        (" blob(10)", True),
-        ("CLOB", True),
-        ("NCLOB", True),
-        ("XML", True),
-        ("DATALINK", True),
-        ("CHARACTER  LARGE OBJECT", True),
-        ("NCHAR LARGE OBJECT", True),
-        ("BINARY VARYING(1)", False),
-        ("CHARACTER(10)", False),
-        ("BLOBBY", False),
-        ("", False),
-    ]
-)
+@of_each(read_table(__file__, "types"))
 def test_large_objects_are_recognised_by_their_types(sql: str, is_lob: bool) -> None:
     column = Field(number=1, name="", type=sql, lob_folder=None, folder=None, mime_type=None, fields=())
     assert column.is_lob is is_lob

@@ -85,7 +85,7 @@ def test_nesting_over_the_budget_is_refused_with_the_way_out() -> None:
     assert "--budget depth=N" in caught.value.hint
 
 
-def test_a_document_that_is_not_well_formed_is_refused_where_it_breaks() -> None:
+def test_a_document_is_refused_where_it_is_not_well_formed() -> None:
     with pytest.raises(safexml.XmlError, match="not well-formed") as caught:
         document(b"<a>\n <b></a>")
     assert (caught.value.line, caught.value.column) == (2, 7)
@@ -178,9 +178,7 @@ SPLICED = st.sampled_from(
 
 
 @given(SPLICED, st.text(st.sampled_from('a>"\u3e00\u003e\u203e\u3e3e\xa0é')), st.sampled_from(">\"'"))
-def test_a_character_is_found_where_it_stands_and_not_inside_another(
-    encoding: Encoding, text: str, character: str
-) -> None:
+def test_a_character_is_not_found_in_another(encoding: Encoding, text: str, character: str) -> None:
     data = text.encode(encoding.codec, "xmlcharrefreplace")
     shown = data.decode(encoding.codec)
     at = shown.find(character)

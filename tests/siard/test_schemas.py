@@ -12,6 +12,7 @@ from metspack.siard import schemas
 from metspack.siard.schemas import faults
 from tests.packages import forge
 from tests.shared_data import shared
+from tests.tables import read_table
 
 _XS = "{http://www.w3.org/2001/XMLSchema}"
 _NUMBERS = {("1", "1"): "", ("0", "1"): "?", ("1", "unbounded"): "+", ("0", "unbounded"): "*"}
@@ -68,31 +69,7 @@ def test_nothing_is_reported_of_a_document_as_it_should_be() -> None:
     assert _faults("<rows>4", "<rows>4") == []
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
-    [
-        (
-            "<rows>",
-            "<x/><rows>",
-            "Element 'x': This element is not expected. Expected is one of ( primaryKey,",
-        ),
-        ("<rows>", "<x xmlns='urn:x'/><rows>", "Element '{urn:x}x': This element is not expected"),
-        ("<name>dbo</name>", "", "Element 'folder': This element is not expected. Expected is ( name )."),
-        (
-            "<type>INTEGER",
-            "<typeName>T</typeName><type>INTEGER",
-            "Element 'type': This element is not expected",
-        ),
-        ("<dbname>Northwind<", "<dbname><", "Element 'dbname': [facet 'minLength']"),
-        ("<dbname>", "<dbname><b/>", "Element 'dbname': Element content is not allowed"),
-        (
-            "<columns>",
-            "<columns a='b'>",
-            "Element 'columns', attribute 'a': The attribute 'a' is not allowed.",
-        ),
-        ("2015-11-26", "26.11.2015", "Element 'archivalDate': '26.11.2015' is not a valid value"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "reason"), read_table(__file__, "faults"))
 def test_what_the_schema_does_not_have_is_reported(old: str, new: str, reason: str) -> None:
     assert _faults(old, new)[0].startswith(reason)
 

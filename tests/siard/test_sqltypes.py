@@ -13,42 +13,9 @@ from lxml import etree
 from metspack.siard import schemas
 from tests.laws import law, of_each
 from tests.shared_data import shared
+from tests.tables import read_table
 
-_NAMES = (
-    *(
-        "INTEGER",
-        "INT",
-        "SMALLINT",
-        "BIGINT",
-        "NUMERIC",
-        "DECIMAL",
-        "DEC",
-        "REAL",
-        "DOUBLE PRECISION",
-        "FLOAT",
-    ),
-    *("CHARACTER", "CHAR", "CHARACTER VARYING", "CHAR VARYING", "VARCHAR", "NATIONAL CHARACTER"),
-    *(
-        "NATIONAL CHAR",
-        "NCHAR",
-        "NATIONAL CHARACTER VARYING",
-        "NCHAR VARYING",
-        "CLOB",
-        "NCLOB",
-        "BLOB",
-        "XML",
-    ),
-    *("CHARACTER LARGE OBJECT", "NATIONAL CHARACTER LARGE OBJECT", "BINARY LARGE OBJECT", "BINARY"),
-    *("BINARY VARYING", "VARBINARY", "DATE", "TIME", "TIMESTAMP", "TIME WITH TIME ZONE", "BOOLEAN"),
-    *(
-        "TIMESTAMP WITH TIME ZONE",
-        "TIME WITHOUT TIME ZONE",
-        "DATALINK",
-        "INTERVAL YEAR",
-        "INTERVAL DAY TO SECOND",
-    ),
-    *("INTERVAL SECOND", "BIT", "BIT VARYING", "MONEY", "ARRAY", "NCHAR LARGE OBJECT", "CHAR LARGE OBJECT"),
-)
+_NAMES = read_table(__file__, "names")
 _SIZES = ("", "(1)", "(0)", "(10, 2)", "( 7 )", "(2G)", "(3 K)", " (12)", "(x)", "(1")
 
 
@@ -86,19 +53,8 @@ def test_what_is_written_is_a_type_of_the_official_schema_and_stays(text: str, l
 
 @of_each(
     [
-        ("integer", "INTEGER"),
-        (" varchar ( 10 )\n", "VARCHAR(10)"),
-        ("Numeric( 10 , 2 )", "NUMERIC(10,2)"),
-        ("TIMESTAMP(6) WITH TIME ZONE", "TIMESTAMP WITH TIME ZONE(6)"),
-        ("TIMESTAMP(6) WITHOUT TIME ZONE", "TIMESTAMP(6)"),
-        ("TIME WITHOUT TIME ZONE", "TIME"),
-        ("TIME(0)", "TIME"),
-        ("TIME(0) WITH TIME ZONE", "TIME WITH TIME ZONE"),
-        ("interval year(2) to month", "INTERVAL YEAR(2) TO MONTH"),
-        ("BIT(1)", None),
-        ("BIT VARYING(8)", None),
-        ("money", None),
-        ("", None),
+        *read_table(__file__, "notations"),
+        *((text, None) for text in ("BIT(1)", "BIT VARYING(8)", "money", "")),
     ]
 )
 def test_other_notations_become_that_of_siard(text: str, written: str | None) -> None:

@@ -14,6 +14,7 @@ from metspack.siard.metadata import Field, Table
 from metspack.siard.tables import Tally, cell_runs
 from tests.laws import law, of_each
 from tests.siards import cells
+from tests.tables import read_table
 
 MD5 = "0123456789abcdef0123456789abcdef"
 SHA1 = MD5 + "01234567"
@@ -112,24 +113,12 @@ def test_cells_with_a_file_and_a_value_are_tallied(size: int) -> None:
     assert (tally.both, tally.first_of_both) == (2, "s1.t7.c2.r2")
 
 
-@of_each(
-    [
-        (f"messageDigest='md5{MD5}'", Digest(algorithm="MD5", value=MD5)),
-        (f"messageDigest='MD5{MD5.upper()}'", Digest(algorithm="MD5", value=MD5)),
-        (f"messageDigest='sha1{SHA1}'", Digest(algorithm="SHA-1", value=SHA1)),
-        (f"messageDigest='{MD5.upper()}' digestType='MD5'", Digest(algorithm="MD5", value=MD5)),
-        (f"digestType='MD5' digest='{MD5}'", Digest(algorithm="MD5", value=MD5)),
-        (f"digestType='sha-256' digest='{SHA256}'", Digest(algorithm="SHA-256", value=SHA256)),
-        (f"digestType='SHA-1' digest='{SHA1}'", Digest(algorithm="SHA-1", value=SHA1)),
-        (f"digestType='' messageDigest='md5{MD5}'", Digest(algorithm="MD5", value=MD5)),
-        ("digest='' messageDigest=' '", None),
-        ("digestType='MD5'", None),
-        ("", None),
-    ]
-)
-def test_digests_are_read_in_all_their_forms(attributes: str, digest: Digest | None) -> None:
-    (cell,) = read(row(f"<c2 file='a' {attributes}/>"))
-    assert cell.digest == digest
+@of_each(read_table(__file__, "digests"))
+def test_digests_are_read_in_all_their_forms(attributes: str, algorithm: str) -> None:
+    values = {"MD5": MD5, "SHA-1": SHA1, "SHA-256": SHA256}
+    text = attributes.format(md5=MD5, MD5=MD5.upper(), sha1=SHA1, sha256=SHA256)
+    (cell,) = read(row(f"<c2 file='a' {text}/>"))
+    assert cell.digest == (Digest(algorithm=algorithm, value=values[algorithm]) if algorithm else None)
 
 
 @pytest.mark.parametrize(
@@ -205,9 +194,7 @@ def test_a_dtd_is_refused() -> None:
     ("text", "line", "column"),
     [("<table>\n<row><c2></row></table>", 2, 12), ("<table><row>", 1, 13), ("", 1, 1), ("<table/>x", 1, 9)],
 )
-def test_a_document_that_is_not_well_formed_is_refused_where_it_breaks(
-    text: str, line: int, column: int
-) -> None:
+def test_a_document_is_refused_where_it_is_not_well_formed(text: str, line: int, column: int) -> None:
     with pytest.raises(SourceError, match=WHERE + f"{line}, column {column}: not well-formed") as caught:
         read(text)
     assert "damaged" in caught.value.hint

@@ -18,6 +18,7 @@ from metspack.siard.upgradedtables import columns_with_files, table_schema, tabl
 from tests.laws import law, of_each
 from tests.shared_data import shared
 from tests.siard.old_archives import METADATA_XML, TABLE_XML
+from tests.tables import read_table
 
 TABLE = metadata.read(METADATA_XML.encode()).tables[0]
 SPACE = "{http://www.bar.admin.ch/xmlns/siard/2/metadata.xsd}"
@@ -159,36 +160,7 @@ def test_what_is_as_in_2_2_already_stays() -> None:
     assert [each.text for each in root.iter(f"{SPACE}deleteAction")] == ["CASCADE"]
 
 
-@of_each(
-    [
-        (
-            "<type>BLOB</type>",
-            "<type>BIT(8)</type>",
-            "table S x.T, column bytes has the type 'BIT(8)', which",
-        ),
-        ("<type>SMALLINT</type>", "<type>TINYINT</type>", "view S x.V, column one has the type 'TINYINT'"),
-        ("<type>CHAR(3)</type>", "<type>CURSOR</type>", "routine S x.R, parameter p has the type 'CURSOR'"),
-        (
-            ">table0<",
-            ">table-0<",
-            "table S x.T has the folder 'table-0', a name that SIARD 2.2 lacks (P_4.2-6)",
-        ),
-        (">schema0<", ">schema 0<", "schema S x has the folder 'schema 0', a name that"),
-        (
-            "<rows>2</rows>",
-            "",
-            "metadata.xml: Element 'table': Missing child element(s). Expected is ( rows )",
-        ),
-        ("<type>BLOB</type>", "", "Expected is one of ( lobFolder, type, typeSchema, typeName )"),
-        ("<name>V</name>", "<name xmlns='urn:x'>V</name>", "<name> has its own namespace"),
-        (
-            "<primaryKey>\n            <column>id</column>",
-            "<primaryKey>",
-            "Element 'primaryKey': Missing child element(s)",
-        ),
-        ("<name>R_2</name>", "", "Expected is ( specificName )"),
-    ]
-)
+@of_each(read_table(__file__, "refused"))
 def test_what_2_2_lacks_is_refused_by_table_and_column(old: str, new: str, reason: str) -> None:
     assert old in METADATA_XML
     with pytest.raises(SourceError, match=re.escape(reason)) as refused:
@@ -245,16 +217,7 @@ def test_blocks_of_any_size_and_any_encoding_give_the_same(block: int, encoding:
 
 @pytest.mark.parametrize(
     ("root", "expected"),
-    [
-        ("<table>", '<table xmlns="urn:new" version="2.2">'),
-        ("<table version='1.0'>", "<table xmlns=\"urn:new\" version='2.2'>"),
-        ("<a:table xmlns:a='urn:old'/>", "<a:table version=\"2.2\" xmlns:a='urn:new'/>"),
-        (
-            "<table xmlns='urn:old' x:schemaLocation='urn:old a.xsd urn:b b.xsd'>",
-            "<table version=\"2.2\" xmlns='urn:new' x:schemaLocation='urn:new a.xsd urn:b b.xsd'>",
-        ),
-        ("<table x:schemaLocation='urn:old a.xsd'>", None),
-    ],
+    [*read_table(__file__, "roots"), ("<table x:schemaLocation='urn:old a.xsd'>", None)],
 )
 def test_roots_of_any_form_get_namespace_and_version(root: str, expected: str | None) -> None:
     data, text = root.encode(), root
@@ -266,31 +229,9 @@ def test_roots_of_any_form_get_namespace_and_version(root: str, expected: str | 
 
 @of_each(
     [
-        (
-            "<row><c1>1</c1><c2>2001-02-03T04:05:06+01:00</c2></row>",
-            "column at, row 1: '2001-02-03T04:05:06+01:00'",
-        ),
-        ("<row><c1>1</c1><c2>0000-02-03T04:05:06</c2></row>", "is not a time in UTC (T_6.3-1, T_6.3-2)"),
-        ("<row><c9><u1/></c9></row>", "row 1: it holds an element, as no cell of SIARD 1.0 does"),
-        ("<row><c1>1</c1></row><row/>", "column id: no value in 1 row, the first 2"),
-        ("<row><c1>1</c1><c9>1</c9></row>", "elements out of place: 1, the first <'c9'> in row 1"),
-        ("<row><c1>1</c1><c9 x='1'>1</c9></row>", "elements out of place: 1, the first <'c9'> in row 1"),
-        ("<row><c1>1</c1><c9 file='x'/></row>", "elements out of place: 1, the first <'c9'> in row 1"),
-        ("<row><c1>1</c1><c1>2</c1></row>", "elements out of place: 1, the first <'c1'> in row 1"),
-        ("<line><c1>1</c1></line>", "elements out of place: 1, the first <'line'> in row 1"),
-        ("<row><c9 x='1'>1</c9><c1>1</c1></row>", "elements out of place: 1, the first <'c9'> in row 1"),
-        ("<row a='1'><c1>1</c1></row>", "row 1: it has attributes"),
-        ("<row><c1>1</c1><c3><u1>1</u1></c3></row>", "column words, row 1: it holds an element"),
-        ("<row><c1>1</c1><c3 lang='de'>x</c3></row>", "column words, row 1: a cell has no attribute lang"),
-        ("<row><c1 file='x'/></row>", "column id, row 1: it names a file, but its type is no text"),
-        (
-            "<row><c1>1</c1><c3 messageDigest='what'>x</c3></row>",
-            "'what' is not a digest that a cell can have",
-        ),
+        *read_table(__file__, "rows"),
         (f"<row><c1>1</c1><c3 messageDigest='SHA-512{'0' * 128}'/></row>", "is not a digest that"),
         (f"<row><c1>1</c1><c3 messageDigest='MD5{'0' * 32}' digest='0'/></row>", "it has two digests"),
-        ("<row><c1>1</c1><x:c3 xmlns:x='urn:x'/></row>", "<x:c3> has its own namespace"),
-        ("<row>", "not well-formed"),
     ]
 )
 def test_rows_that_2_2_cannot_have_are_refused_by_table_column_and_row(rows: str, reason: str) -> None:

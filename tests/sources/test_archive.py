@@ -3,7 +3,7 @@ import re
 import shlex
 import time
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from metspack.siard.tables import Tally
 from metspack.sources.archive import Archive, Grants, by_extension, extension_of
 from tests.planning.lobruns import lobs_of, one_after_the_other
 from tests.siard.forging import METADATA, Table, column, field, metadata, siard
+from tests.tables import read_table
 from tests.trees import put
 
 FOLDER = "content/schema0/table0"
@@ -81,41 +82,19 @@ def test_lobs_come_in_the_order_of_tables_rows_and_cells(tmp_path: Path) -> None
     assert [(each.rows, each.inline) for each in tallies] == [(3, 0), (0, 0), (2, 1)]
 
 
-@pytest.mark.parametrize(
-    ("file", "extension"),
-    [
-        ("a.bin", "bin"),
-        ("a/b.TXT ", "TXT"),
-        ("a", "bin"),
-        ("a.tar.gz", "gz"),
-        ("a.", "bin"),
-        ("a.\u00e9", "bin"),
-        ("a.abcdefghijk", "bin"),
-        ("", "bin"),
-    ],
-)
+@pytest.mark.parametrize(("file", "extension"), read_table(__file__, "extensions"))
 def test_an_extension_is_letters_and_digits(file: str, extension: str) -> None:
     assert extension_of(file) == extension
 
 
 @pytest.mark.parametrize(
     "files",
-    [
-        [],
-        ["a.bin", "c/b.bin"],
-        ["a.bin", "b.txt", "c.txt", "d", "e"],
-        ["a.bin", "a", "a.bin"],
-        ["a", "b", "a"],
-        ["a.b/c", "d.b/c", "e.c"],
-        ["a.bin\nb.bin", "c.bin"],
-        ["a.bin\n", "b.bin\n"],
-        [".", ".bin", "x.bin"],
-    ],
+    read_table(__file__, "lists"),
     ids=str,
 )
-def test_extensions_of_many_files_are_those_of_each(files: list[str]) -> None:
+def test_extensions_of_many_files_are_those_of_each(files: tuple[str, ...]) -> None:
     stretches = list(by_extension(files))
-    assert [file for _, which in stretches for file in files[which]] == files
+    assert [file for _, which in stretches for file in files[which]] == [*files]
     for extension, which in stretches:
         assert {extension_of(file) for file in files[which]} == {extension}
 
@@ -356,23 +335,12 @@ def granted(hint: str, *roots: Path) -> Grants:
 
 @pytest.mark.parametrize(
     ("database", "own", "cells", "files", "option"),
-    [
-        (None, None, ["D:/a/r.bin", "D:/a/b/s.bin"], ["a/r.bin", "a/b/s.bin"], "--map-drive D:={root}"),
-        (None, None, ["file:///d:/a/r.bin"], ["x/y/a/r.bin"], "--map-drive D:={root}/x/y"),
-        (None, None, ["D:\\a\\..\\a\\r.bin"], ["x/a/r.bin"], "--map-drive D:={root}/x"),
-        (None, None, ["D:/a b/r%20s.bin"], ["an x/a b/r s.bin"], "--map-drive 'D:={root}/an x'"),
-        (None, None, ["D:/a/parts.bin"], ["a/parts.bin.0", "a/parts.bin.z"], "--map-drive D:={root}"),
-        ("D:/a/", "c/", ["r.bin"], ["x/a/c/r.bin"], "--map-drive D:={root}/x"),
-        ("D:/a/", "c/", ["r.bin"], ["x/c/r.bin", "w/r.bin"], "--lob-root {root}/x"),
-        ("D:/a/", "c/", ["r.bin"], ["x/r.bin"], "--lob-root {root}/x"),
-        ("/no/such/", "c/", ["r.bin"], ["x/c/r.bin"], "--lob-root {root}/x"),
-        (None, "/no/such/", ["r.bin"], ["no/such/r.bin"], "--lob-root {root}"),
-    ],
+    read_table(__file__, "options"),
 )
 def test_the_option_that_makes_lobs_found_is_given_and_finds_them_all(  # noqa: PLR0917 -- by name
-    tmp_path: Path, database: str | None, own: str | None, cells: list[str], files: list[str], option: str
+    tmp_path: Path, database: str, own: str, cells: Sequence[str], files: Sequence[str], option: str
 ) -> None:
-    path = outside(tmp_path, files, cells, database=database, own=own)
+    path = outside(tmp_path, files, cells, database=database or None, own=own or None)
     hint = advised(path)
     name, value = shlex.split(option)
     wanted = f"{name} {shlex.quote(value.format(root=tmp_path))}"
@@ -426,23 +394,13 @@ def test_hostile_paths_take_little_time(tmp_path: Path, cells: list[str]) -> Non
 
 @pytest.mark.parametrize(
     ("database", "folder", "file", "outcome"),
-    [
-        ("./", "../../", "../secret.bin", ("refused", "grant the folder that holds them")),
-        (None, "lobs/", "../../../secret.bin", ("refused", "grant the folder that holds them")),
-        (None, "S:/lobs/", "r.bin", ("refused", "--map-drive S:=DIR")),
-        (None, None, "S:/lobs/r.bin", ("refused", "no absolute location at cell level")),
-        ("/srv/lobs/", "c/", "r.bin", ("refused", "grant the folder that holds them")),
-        ("../s_lobs/", "c/", "r.bin", ("missing", "incomplete or lie elsewhere")),
-        (None, "../lobs/", "r.bin", ("missing", "incomplete or lie elsewhere")),
-        ("\\\\host\\lobs\\", "c/", "r.bin", ("missing", "incomplete or lie elsewhere")),
-        (None, None, "http://host/r.bin", ("refused", "nothing is fetched")),
-    ],
+    read_table(__file__, "outcomes"),
 )
 def test_what_became_of_a_lob_and_what_to_do(
-    tmp_path: Path, database: str | None, folder: str | None, file: str, outcome: tuple[str, str]
+    tmp_path: Path, database: str, folder: str, file: str, outcome: tuple[str, str]
 ) -> None:
-    table = Table(columns=(column("D", lob_folder=folder),), rows=(f"<c1 file='{file}'/>",))
-    path = siard(tmp_path / "s.siard", tables=[table], lob_folder=database)
+    table = Table(columns=(column("D", lob_folder=folder or None),), rows=(f"<c1 file='{file}'/>",))
+    path = siard(tmp_path / "s.siard", tables=[table], lob_folder=database or None)
     with Archive(path) as archive:
         (found,) = archive.located(archive.metadata.tables[0])
     ((_, error),) = found.lost

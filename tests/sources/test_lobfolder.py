@@ -20,6 +20,7 @@ from metspack.sources import lobfolder
 from metspack.sources.lobfolder import cell_key, cell_of
 from tests.laws import law
 from tests.planning.lobruns import one_by_one
+from tests.tables import read_table
 from tests.trees import put
 
 LOB4 = "content/schema0/table2/lob4"
@@ -48,28 +49,6 @@ def refused(folder: Path) -> SourceError:
 
 def names(lob: LobRef) -> list[str]:
     return [extent.path[-1] for extent in lob.extents if isinstance(extent, FileExtent)]
-
-
-def test_lobs_come_by_schema_table_row_and_cell_as_numbers(tmp_path: Path) -> None:
-    written(
-        tmp_path,
-        "content/schema10/table0/lob1/record0.bin",
-        "content/schema2/table10/lob1/record0.bin",
-        "content/schema2/table9/lob10/record9.bin",
-        "content/schema2/table9/lob9/record9.bin",
-        "content/schema2/table9/lob9/record10.bin",
-        "content/schema2/table9/lob3/u2/a10/record10.bin",
-        "content/schema2/table9/lob3/u2/a9/record10.bin",
-    )
-    assert ids(tmp_path) == [
-        "s2.t9.c9.r10",
-        "s2.t9.c10.r10",
-        "s2.t9.c3.u2.a9.r11",
-        "s2.t9.c3.u2.a10.r11",
-        "s2.t9.c9.r11",
-        "s2.t10.c1.r1",
-        "s10.t0.c1.r1",
-    ]
 
 
 def test_the_content_folder_itself_will_do(tmp_path: Path) -> None:
@@ -130,14 +109,6 @@ def test_parts_of_the_recommendation_are_one_lob(tmp_path: Path) -> None:
     assert names(other) == ["record15.pdf"]
 
 
-def test_parts_of_siard_22_are_one_lob(tmp_path: Path) -> None:
-    expected = [f"record14.bin_part{each:03d}" for each in range(1, 12)]
-    written(tmp_path, *(f"{LOB4}/{name}" for name in expected))
-    (lob,) = lobs(tmp_path)
-    assert names(lob) == expected
-    assert lob.extension == "bin"
-
-
 @pytest.mark.parametrize(
     "there",
     [
@@ -145,33 +116,16 @@ def test_parts_of_siard_22_are_one_lob(tmp_path: Path) -> None:
         ["record1.bin.00", "record1.bin.01", "record1.bin.z"],
         ["record1.bin.0", "record1.bin.01", "record1.bin.z"],
         ["record1.bin_part1", "record1.bin_part02", "record1.bin_part0003"],
+        [f"record1.bin_part{each:03d}" for each in range(1, 12)],
     ],
 )
 def test_other_whole_sets_of_parts_are_taken(tmp_path: Path, there: list[str]) -> None:
     written(tmp_path, *(f"{LOB4}/{name}" for name in there))
     (lob,) = lobs(tmp_path)
-    assert names(lob) == there
+    assert (names(lob), lob.extension) == (there, "bin")
 
 
-@pytest.mark.parametrize(
-    ("there", "words"),
-    [
-        (".1 .z", "the part 'record3.bin.0' is missing; found 'record3.bin.1'"),
-        (".z", "the part 'record3.bin.0' is missing; found 'record3.bin.z'"),
-        (".0 .2 .z", "the part 'record3.bin.1' is missing; found 'record3.bin.2'"),
-        (".0 .1", "the last part 'record3.bin.z' is missing; found 'record3.bin.1'"),
-        (".0", "the last part 'record3.bin.z' is missing; found 'record3.bin.0'"),
-        (".0 .01 .1 .z", "'record3.bin.01' and 'record3.bin.1' are the same part"),
-        (".0 .00 .z", "'record3.bin.0' and 'record3.bin.00' are the same part"),
-        ("_part002", "the part 'record3.bin_part001' is missing; found 'record3.bin_part002'"),
-        ("_part000 _part001", "the part 'record3.bin_part001' is missing; found 'record3.bin_part000'"),
-        ("_part001 _part003", "the part 'record3.bin_part002' is missing; found 'record3.bin_part003'"),
-        ("_part001 _part1", "'record3.bin_part001' and 'record3.bin_part1' are the same part"),
-        (".0 .z _part001", "'record3.bin' has parts named in two ways, .0 and _part001"),
-        (".0 .z ", "'record3.bin' is there both whole and in parts"),
-        ("_part001 ", "'record3.bin' is there both whole and in parts"),
-    ],
-)
+@pytest.mark.parametrize(("there", "words"), read_table(__file__, "incomplete"))
 def test_a_lob_that_is_not_once_and_whole_is_refused(tmp_path: Path, there: str, words: str) -> None:
     written(tmp_path, *(f"{LOB4}/record3.bin{suffix}" for suffix in there.split(" ")))
     written(tmp_path, f"{LOB4}/record2.bin")
@@ -199,32 +153,7 @@ def test_all_that_is_wrong_with_lobs_is_counted_and_20_are_named_in_order(tmp_pa
 # What is no LOB
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "mets.xml",
-        "content/readme.txt",
-        "schema0/table0/lob1/record0.bin",
-        "content/schema0/table0/record0.bin",
-        "content/schema0/table0/lob0/record0.bin",
-        "content/schema0/table0/lob1/record.bin",
-        "content/schema0/table0/lob1/record0",
-        "content/schema0/table0/lob1/record0.",
-        "content/schema0/table0/lob1/record00.bin",
-        "content/schema0/table0/lob1/record0.tar.gz",
-        "content/schema0/table0/lob1/record0.bin.Z",
-        "content/schema0/table0/lob1/record0.bin.00000",
-        "content/schema0/table0/lob1/record0.bin_part00001",
-        "content/schema0/table0/lob1/Record0.bin",
-        "content/schema0/table0/lob1/record1000000000000000000.bin",
-        "content/schema0/table0/lob1/record0.b\nin",
-        "content/schema0/table0/lob1/v1/record0.bin",
-        "content/schema0/table0/lob1/u0/record0.bin",
-        "content/schema0/table01/lob1/record0.bin",
-        "content/schema\u0663/table0/lob1/record0.bin",
-        "content/schema0/table0/table0.xml",
-    ],
-)
+@pytest.mark.parametrize("name", read_table(__file__, "unplaced"))
 def test_a_file_that_fits_no_pattern_is_refused(tmp_path: Path, name: str) -> None:
     written(tmp_path, f"{LOB4}/record0.bin", name)
     message = refused(tmp_path).message
@@ -331,9 +260,7 @@ def test_what_became_of_files_meanwhile_is_reported(tmp_path: Path) -> None:
         list(found)
 
 
-def test_a_time_that_does_not_fit_into_64_bits_is_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_time_of_more_than_64_bits_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of the year 5138, which some file systems take."""
     written(tmp_path, f"{LOB4}/record0.bin")
     monkeypatch.setattr("metspack.files.walking.statuses", lambda *_: [(1, 10**20, 1, 1)])

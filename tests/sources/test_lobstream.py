@@ -14,6 +14,7 @@ from metspack.errors import SourceError
 from metspack.files.reading import Stamp, opening
 from metspack.model import Digest, FileExtent, LobCell, LobPlace, LobRef, Proofs
 from metspack.sources.lobstream import PART_DIGEST, ByteSources, LobReader, OpenSources
+from tests.siards import md5
 
 PLACE = LobPlace(schema=0, table=0, cell="c1", row=1)
 
@@ -45,10 +46,6 @@ def lob(folder: Path, *parts: bytes, length: int | None = None, digest: str | No
     )
 
 
-def md5(data: bytes) -> str:
-    return hashlib.md5(data, usedforsecurity=False).hexdigest()
-
-
 def passed(folder: Path, given: LobRef, accepted: frozenset[str] = frozenset()) -> LobReader:
     with OpenSources(ByteSources(archives=(), roots=(folder,))) as shelf:
         reader = LobReader(given, shelf, ("MD5",), accepted)
@@ -62,9 +59,7 @@ def passed(folder: Path, given: LobRef, accepted: frozenset[str] = frozenset()) 
     parts=st.lists(st.binary(max_size=30), min_size=1, max_size=4),
     sizes=st.lists(st.integers(0, 20), max_size=6),
 )
-def test_portions_are_the_lob_in_order(
-    tmp_path_factory: pytest.TempPathFactory, parts: list[bytes], sizes: list[int]
-) -> None:
+def test_portions(tmp_path_factory: pytest.TempPathFactory, parts: list[bytes], sizes: list[int]) -> None:
     folder = tmp_path_factory.mktemp("lob")
     whole = b"".join(parts)
     with OpenSources(ByteSources(archives=(), roots=(folder,))) as shelf:

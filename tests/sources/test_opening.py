@@ -24,14 +24,11 @@ from metspack.sources.lobstream import OpenSources
 from tests import siards
 from tests.planning.lobruns import lobs_of
 from tests.siard.forging import Table, column, siard
+from tests.siards import md5
 from tests.trees import put, tree
 
 OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z", limits=Limits(files=2))
 FOLDER = "content/schema0/table0"
-
-
-def md5(data: bytes) -> str:
-    return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
 def built(source: Path, target: Path, **options: object) -> Built:
@@ -103,16 +100,6 @@ def shared_archive(path: Path, second: str = "") -> Path:
     return siard(path, tables=[Table(rows=rows)], lobs=lobs)
 
 
-@pytest.mark.parametrize("layout", ["lobseg", "siard22"])
-def test_a_file_that_two_cells_name_is_placed_once(tmp_path: Path, layout: str) -> None:
-    source = shared_archive(tmp_path / "A.siard")
-    made = built(source, tmp_path / "out", layout=layout)
-    assert made.files == 2
-    assert any("s0.t0.c1.r3 names that of s0.t0.c1.r1" in each for each in made.warnings)
-    assert contents(tmp_path / "out" / "A.siard") == contents(source)
-    assert {each.code for each in checking.check(tmp_path / "out")} == {"Z018", "Z021"}
-
-
 def test_cells_that_say_different_things_of_one_file_get_each_their_own(tmp_path: Path) -> None:
     source = shared_archive(tmp_path / "A.siard", "length='3'")
     made = built(source, tmp_path / "out")
@@ -165,23 +152,6 @@ def test_columns_of_small_lobs_stay_inside(tmp_path: Path, layout: str) -> None:
         3 if layout == "lobseg" else 0
     )
     assert not [each for each in checking.check(tmp_path / "made") if each.code.startswith("P1")]
-
-
-def test_an_entry_that_a_staying_column_needs_stays_although_another_column_moves_it(tmp_path: Path) -> None:
-    rows = (f"<c1 file='{FOLDER}/one'/><c2 file='{FOLDER}/one'/>", f"<c2 file='{FOLDER}/large'/>")
-    columns = (column("A"), column("B"))
-    lobs = {f"{FOLDER}/one": b"one", f"{FOLDER}/large": b"large"}
-    source = siard(tmp_path / "A.siard", tables=[Table(columns=columns, rows=rows)], lobs=lobs)
-    built(source, tmp_path / "out", min_size=4)
-    assert contents(tmp_path / "out" / "A.siard") == contents(source)
-    assert f"{FOLDER}/one" in entries(tmp_path / "out" / "A.siard")
-
-
-def test_when_all_stay_the_archive_is_copied(tmp_path: Path) -> None:
-    source = siards.siard(tmp_path / "A.siard", b"one", b"two")
-    made = built(source, tmp_path / "out", min_size=4)
-    assert (made.segments, made.files) == (0, 0)
-    assert (tmp_path / "out" / "A.siard").read_bytes() == source.read_bytes()
 
 
 # --- digests ------------------------------------------------------------------------------------------
@@ -240,19 +210,6 @@ def test_packed_segments_are_read(tmp_path: Path) -> None:
     }
 
 
-def test_all_lobs_that_are_missing_are_named_and_nothing_is_written(tmp_path: Path) -> None:
-    source = siards.packed(
-        tmp_path / "A.siard",
-        siards.parts(
-            [siards.Lob(data=b"one"), siards.Lob(data=b"2", entry=None), siards.Lob(data=b"3", entry=None)]
-        ),
-    )
-    with pytest.raises(SourceError, match="2 LOBs not found") as refused:
-        built(source, tmp_path / "out")
-    assert ["row 2" in refused.value.details[0], "row 3" in refused.value.details[1]] == [True, True]
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["A.siard"]
-
-
 def test_a_lob_that_is_a_siard_archive_is_a_lob(tmp_path: Path) -> None:
     inner = siards.siard(tmp_path / "inner.siard", b"of another archive").read_bytes()
     names = [f"content/schema0/table0/lob2/record{n}.siard" for n in range(2)]
@@ -266,9 +223,7 @@ def test_a_lob_that_is_a_siard_archive_is_a_lob(tmp_path: Path) -> None:
     assert not list(restore_dry_run(tmp_path / "out"))
 
 
-def test_what_may_not_be_read_of_a_source_is_its_fault(
-    northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_sources(northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "delivery" / "closed").mkdir(parents=True)
     shutil.copy(northwind, tmp_path / "delivery")
 

@@ -27,6 +27,7 @@ from tests.planning.lobruns import apart, lobs_of
 from tests.shared_data import ARCHIVES, shared
 from tests.siard.forging import METADATA, NEW_MD5, OLD_MD5, Packing, Table, column, field, siard
 from tests.siard.newcells import NewCell, cell_values
+from tests.tables import read_table
 
 LOB_1, LOB_2 = "content/schema0/table0/lob2/record0.bin", "content/schema0/table0/lob2/record1.bin"
 LOBS = {LOB_1: b"first" * 99, LOB_2: b"second"}
@@ -266,36 +267,7 @@ def digests_in(version: str, digests: str, tmp_path: Path) -> tuple[str, Path]:
     return text[text.index("</archivalDate>") + 17 : text.index("<!--")], target
 
 
-@pytest.mark.parametrize(
-    ("version", "form"),
-    [
-        ("1.0", "<messageDigest>MD5{MD5}</messageDigest>"),
-        ("1.0", "<messageDigest>MD5{md5}</messageDigest>"),
-        ("2.0", "<messageDigest>md5{MD5}</messageDigest>"),
-        ("2.0", "<messageDigest>SHA-1{sha1}</messageDigest>"),
-        ("2.0", "<messageDigest>SHA-256:{sha256}</messageDigest>"),
-        ("2.0", "<messageDigest>MD5{MD5}</messageDigest><messageDigest>SHA-256:{SHA256}</messageDigest>"),
-        ("2.1", "<messageDigest><digestType>MD5</digestType><digest>{MD5}</digest></messageDigest>"),
-        (
-            "2.2",
-            "<messageDigest>\n<digestType>SHA-256</digestType><digest> {sha256}\n</digest></messageDigest>",
-        ),
-        ("2.2", "<messageDigest><digestType>SHA256</digestType><digest>{SHA256}</digest></messageDigest>"),
-        (
-            "2.2",
-            (
-                "<messageDigest><digestType>MD5</digestType><digest>{md5}</digest></messageDigest>\n"
-                "<messageDigest><digestType>SHA-1</digestType><digest>{SHA1}</digest></messageDigest>"
-            ),
-        ),
-        ("2.2", ""),
-        ("1.0", "<messageDigest></messageDigest>"),
-        ("1.0", "<messageDigest/>"),
-        ("2.2", "<messageDigest><digestType>MD5</digestType><digest/></messageDigest>"),
-        ("2.2", "<messageDigest><digestType>CRC</digestType><digest>00</digest></messageDigest>"),
-        ("2.2", "<messageDigest>later</messageDigest>"),
-    ],
-)
+@pytest.mark.parametrize(("version", "form"), read_table(__file__, "digests"))
 def test_each_digest_is_made_anew_in_the_form_it_had(tmp_path: Path, version: str, form: str) -> None:
     found, target = digests_in(version, form, tmp_path)
     hashes = {name: digest_of(target, name) for name in ("md5", "sha1", "sha256")}

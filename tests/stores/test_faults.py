@@ -27,6 +27,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_clock")]
 OPTIONS = BuildOptions(limits=Limits(files=2, bytes=1_000_000))
 
 
+@pytest.fixture
+def package(s3: S3, northwind: Path, tmp_path: Path) -> Path:
+    """A package on disk, and the same in the store."""
+    metspack.build(northwind, tmp_path / "package", OPTIONS)
+    s3.put_folder(tmp_path / "package", "package")
+    return tmp_path / "package"
+
+
 def fresh_environment(s3: S3) -> dict[str, str]:
     """Return the environment of a program that starts without this process's listings."""
     own = {name: value for name, value in os.environ.items() if name != "METSPACK_MIRROR"}
@@ -138,17 +146,14 @@ def test_retries_have_a_limit(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(s3.loopback.requests()) == 3
 
 
-def test_bodies_that_are_cut_short_are_requested_again(s3: S3, northwind: Path, tmp_path: Path) -> None:
-    metspack.build(northwind, tmp_path / "package", OPTIONS)
-    s3.put_folder(tmp_path / "package", "package")
+@pytest.mark.usefixtures("package")
+def test_bodies_that_are_cut_short_are_requested_again(s3: S3) -> None:
     s3.loopback.err(cut_every=4)
     assert metspack.restore_dry_run(f"{s3.url}/package").ok
     assert list(metspack.check(f"{s3.url}/package")) == []
 
 
-def test_bodies_that_are_always_cut_short_are_an_error(
-    s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_bodies_always_cut(s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(client, "_RETRIES", 1)
     s3.put("Northwind.siard", northwind.read_bytes())
     s3.loopback.err(cut_every=1)
@@ -157,9 +162,8 @@ def test_bodies_that_are_always_cut_short_are_an_error(
     assert not (tmp_path / "built").exists()
 
 
-def test_an_object_that_is_there_and_not_listed_is_missing(s3: S3, northwind: Path, tmp_path: Path) -> None:
-    metspack.build(northwind, tmp_path / "package", OPTIONS)
-    s3.put_folder(tmp_path / "package", "package")
+@pytest.mark.usefixtures("package")
+def test_an_object_that_is_there_and_not_listed_is_missing(s3: S3) -> None:
     s3.loopback.err(hide="record0.bin")
     assert not metspack.check(f"{s3.url}/package").ok
 
@@ -241,17 +245,15 @@ def test_a_build_that_is_killed_resumes(s3: S3, northwind: Path, tmp_path: Path)
     assert not list((tmp_path / "tmp").glob("metspack-build-*"))
 
 
-def test_processes_of_a_command_read_the_store_each(s3: S3, northwind: Path, tmp_path: Path) -> None:
-    metspack.build(northwind, tmp_path / "package", OPTIONS)
-    s3.put_folder(tmp_path / "package", "package")
+def test_processes_of_a_command_read_the_store_each(s3: S3, package: Path, tmp_path: Path) -> None:
     url = f"{s3.url}/package"
     found = run(s3, "check", url, "-j", "2", "--io-jobs", "3", "--log", str(tmp_path / "log"))
     assert (found.returncode, found.stderr) == (0, "")
     assert SECRET not in (tmp_path / "log").read_text()
     assert run(s3, "restore", url, "-o", str(tmp_path / "restored"), "-j", "2").returncode == 0
-    metspack.restore(tmp_path / "package", tmp_path / "near")
+    metspack.restore(package, tmp_path / "near")
     assert tree(tmp_path / "restored") == tree(tmp_path / "near")
-    folder = next((tmp_path / "package").glob("*_lobseg_0")) / "content"
+    folder = next(package.glob("*_lobseg_0")) / "content"
     s3.put_folder(folder, "loose/content")
     found = run(s3, "build", f"{s3.url}/loose", "-o", str(tmp_path / "built"), "-j", "2", "--max-files", "3")
     assert found.returncode == 0, found.stderr
@@ -270,11 +272,8 @@ def test_an_object_of_a_listing_without_etags_is_recognised_by_size_and_time() -
     assert not listed.is_now(client.StoredObject.of({**facts, "e_tag": "one", "last_modified": later}))
 
 
-def test_a_check_whose_credentials_run_out_tells_of_these_and_not_of_the_package(
-    s3: S3, northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    metspack.build(northwind, tmp_path / "package", OPTIONS)
-    s3.put_folder(tmp_path / "package", "package")
+@pytest.mark.usefixtures("package")
+def test_a_check_without_credentials_is_an_error(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
     real, requested = client.ObStore.read, list[str]()
 
     def read(self: client.ObStore, found: client.StoredObject, start: int, stop: int) -> bytes:
@@ -290,15 +289,12 @@ def test_a_check_whose_credentials_run_out_tells_of_these_and_not_of_the_package
 
 
 @pytest.mark.parametrize("name", ["mets.xml", "content/schema0/table2/lob4/record0.bin"])
-def test_an_object_that_is_replaced_while_a_package_is_checked_ends_the_check(
-    s3: S3, northwind: Path, tmp_path: Path, name: str
-) -> None:
-    metspack.build(northwind, tmp_path / "package", OPTIONS)
-    s3.put_folder(tmp_path / "package", "package")
-    package = mirrors.path_of(f"{s3.url}/package")
-    assert package is not None
-    found = next(package.glob("*_lobseg_0")) / name
+@pytest.mark.usefixtures("package")
+def test_an_object_that_is_replaced_while_a_package_is_checked_ends_the_check(s3: S3, name: str) -> None:
+    stored = mirrors.path_of(f"{s3.url}/package")
+    assert stored is not None
+    found = next(stored.glob("*_lobseg_0")) / name
     assert found.exists()
     s3.put(f"package/{found.parts[-1 - name.count('/') - 1]}/{name}", b"<mets/>")
     with pytest.raises(SourceError, match="was replaced while it was read"):
-        list(metspack.check(package))
+        list(metspack.check(stored))

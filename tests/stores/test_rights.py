@@ -47,9 +47,7 @@ def _run(s3: S3, *arguments: str, **environment: str) -> subprocess.CompletedPro
     )
 
 
-def test_who_is_not_root_builds_checks_lists_and_restores(
-    s3: S3, northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_ordinary_user(s3: S3, northwind: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     target, restored = f"{s3.url}/package", tmp_path / "restored"
     s3.put("Northwind.siard", northwind.read_bytes())

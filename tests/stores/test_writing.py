@@ -45,14 +45,20 @@ def expected(northwind: Path, tmp_path: Path) -> dict[str, bytes]:
     return files(tmp_path / "package")
 
 
+def build_stopped(s3: S3, source: Path | str, put: int, **others: object) -> None:
+    """Build a package whose store fails from this put on; the store works again at the end."""
+    s3.loopback.err(fails_from_put=put)
+    with pytest.raises(StoreError, match="ExpiredToken"):
+        metspack.build(source, f"{s3.url}/package", options(**others))
+    s3.loopback.err()
+
+
 def left(tmp_path: Path) -> list[str]:
     return [each.name for each in (tmp_path / "tmp").glob("metspack-build-*")]
 
 
 @pytest.mark.slow
-def test_what_was_looked_at_before_is_seen_once_it_is_there(
-    s3: S3, northwind: Path, expected: dict[str, bytes]
-) -> None:
+def test_a_new_object_is_seen_once_it_exists(s3: S3, northwind: Path, expected: dict[str, bytes]) -> None:
     s3.put("Northwind.siard", northwind.read_bytes())
     metspack.inspect(f"{s3.url}/Northwind.siard")  # which lists the folder
     target = f"{s3.url}/package"
@@ -64,9 +70,7 @@ def test_what_was_looked_at_before_is_seen_once_it_is_there(
 
 
 @pytest.mark.parametrize("given", [{}, {"pack": "zip", "layout": "siard22"}])
-def test_a_package_in_a_store_has_the_bytes_of_one_on_disk(
-    s3: S3, given: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_package_in_a_store_is_that_on_disk(s3: S3, given: dict[str, Any], tmp_path: Path) -> None:
     source = siards.siard(tmp_path / "Small.siard", b"one", b"", b"three" * 99, b"four")
     metspack.build(source, tmp_path / "package", options(**given))
     built = metspack.build(source, f"{s3.url}/package", options(**given))
@@ -74,13 +78,6 @@ def test_a_package_in_a_store_has_the_bytes_of_one_on_disk(
     assert s3.objects("package") == files(tmp_path / "package")
     assert not left(tmp_path)
     assert metspack.check(f"{s3.url}/package").ok
-
-
-@pytest.mark.slow
-def test_from_a_store_into_a_store(s3: S3, northwind: Path, expected: dict[str, bytes]) -> None:
-    s3.put("Northwind.siard", northwind.read_bytes())
-    metspack.build(f"{s3.url}/Northwind.siard", f"{s3.url}/package", options(verify=True))
-    assert s3.objects("package") == expected
 
 
 def test_manifests_and_the_parent_are_put_last(s3: S3, northwind: Path) -> None:
@@ -102,10 +99,7 @@ def test_a_build_that_stopped_is_unfinished_and_the_same_command_resumes(
 ) -> None:
     s3.put("Northwind.siard", northwind.read_bytes())
     source, target = f"{s3.url}/Northwind.siard", f"{s3.url}/package"
-    s3.loopback.err(fails_from_put=number)
-    with pytest.raises(StoreError, match="ExpiredToken"):
-        metspack.build(source, target, options())
-    s3.loopback.err()
+    build_stopped(s3, source, number)
     s3.forget()  # as another process would
     assert UNFINISHED in s3.objects("package")
     with pytest.raises(SourceUnfinishedError, match="is not finished"):
@@ -121,14 +115,10 @@ def test_a_build_that_stopped_is_unfinished_and_the_same_command_resumes(
 
 @pytest.mark.slow
 def test_going_on_puts_no_segment_twice(s3: S3, northwind: Path, expected: dict[str, bytes]) -> None:
-    target = f"{s3.url}/package"
-    s3.loopback.err(fails_from_put=9)
-    with pytest.raises(StoreError):
-        metspack.build(northwind, target, options())
+    build_stopped(s3, northwind, 9)
     before = len(s3.objects("package"))
-    s3.loopback.err()
     s3.loopback.requests()
-    metspack.build(northwind, target, options())
+    metspack.build(northwind, f"{s3.url}/package", options())
     puts = [each for each in s3.loopback.requests() if each.startswith("PUT")]
     assert before > 7
     assert len(puts) <= len(expected) - before + 1 + 2 + 1  # the marks, and the segment at hand again
@@ -139,10 +129,7 @@ def test_going_on_puts_no_segment_twice(s3: S3, northwind: Path, expected: dict[
 def test_without_what_is_on_disk_the_build_begins_anew(
     s3: S3, northwind: Path, expected: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    s3.loopback.err(fails_from_put=9)
-    with pytest.raises(StoreError):
-        metspack.build(northwind, f"{s3.url}/package", options())
-    s3.loopback.err()
+    build_stopped(s3, northwind, 9)
     s3.put("package/Northwind_lobseg_0/stray.bin", b"of another build")
     (tmp_path / "other").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "other"))
@@ -156,10 +143,7 @@ def test_an_unfinished_package_of_other_options_is_left_untouched_unless_request
     s3: S3, northwind: Path, expected: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = f"{s3.url}/package"
-    s3.loopback.err(fails_from_put=9)
-    with pytest.raises(StoreError):
-        metspack.build(northwind, target, options(name="Other"))
-    s3.loopback.err()
+    build_stopped(s3, northwind, 9, name="Other")
     before = s3.objects("package")
     (tmp_path / "other").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "other"))
@@ -192,9 +176,7 @@ def test_an_error_of_the_source_leaves_nothing(s3: S3, northwind: Path, tmp_path
 
 
 @pytest.mark.slow
-def test_a_store_that_lists_late_is_waited_for_and_then_reported(
-    s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_late_listing_is_waited_for(s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storetarget, "_WAIT", 0.01)
     s3.loopback.err(hide="record0")
     with pytest.raises(StoreError, match="does not list"):
@@ -206,9 +188,7 @@ def test_a_store_that_lists_late_is_waited_for_and_then_reported(
     assert UNFINISHED not in s3.objects("package")
 
 
-def test_bytes_that_the_store_changed_are_found_by_verify(
-    s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_changed_bytes_are_found_by_verify(s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = client.ObStore.read
 
     def read(self: client.ObStore, found: client.StoredObject, start: int, stop: int) -> bytes:
@@ -221,9 +201,7 @@ def test_bytes_that_the_store_changed_are_found_by_verify(
     assert "mets.xml" not in s3.objects("package")
 
 
-def test_segments_take_no_room_once_they_are_in_the_store(
-    s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stored_segments_take_no_room_here(s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     real = storetarget.StoreTarget.finish
 
@@ -276,10 +254,7 @@ def test_a_note_that_was_not_written_to_its_end_hides_no_later_ones(
     s3: S3, northwind: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     for number in (6, 9):  # puts of both runs
-        s3.loopback.err(fails_from_put=number)
-        with pytest.raises(StoreError):
-            metspack.build(northwind, f"{s3.url}/package", options())
-        s3.loopback.err()
+        build_stopped(s3, northwind, number)
         log = next((tmp_path / "tmp").glob("metspack-build-*")) / "sent.jsonl"
         log.write_bytes(log.read_bytes() + b'{"event": "sent", "sent": [["cut o')
     metspack.build(northwind, f"{s3.url}/package", options())

@@ -127,7 +127,7 @@ def check_seal_file(file: Path | None, *outside: Path) -> None:
         if file.resolve().is_relative_to(folder.resolve()):
             raise ConfigError(
                 f"--seal {file} lies inside {folder}",
-                hint="Keep the seal apart from the package: whoever can change one must not reach the other.",
+                hint="Keep the seal elsewhere: a person who can change the package must not reach its seal.",
             )
     from metspack.files.staging import check_vacant  # noqa: PLC0415 -- only where a seal is written
 
@@ -169,8 +169,7 @@ def print_result(made: Built | Described, target: Path, *, json_output: bool, qu
     from metspack.layouts.readers import unopened  # noqa: PLC0415
     from metspack.model import noticed  # noqa: PLC0415
 
-    for each in made.warnings:
-        console.warning(each)
+    console.warning(*made.warnings)
     if isinstance(made, Described):
         split, readers = 0, None
         inside = f"{counted(made.inside, 'LOB')} inside the archive" if made.inside else ""

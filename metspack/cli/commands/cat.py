@@ -106,22 +106,22 @@ def _of_package(  # noqa: PLR0917 -- the command's options
 ) -> Iterator[bytes]:
     from metspack.packages.listing import the_lob  # noqa: PLC0415
     from metspack.packages.package import Package  # noqa: PLC0415
-    from metspack.restoring.joining import extracted  # noqa: PLC0415
+    from metspack.restoring.joining import extract  # noqa: PLC0415
 
     with Package(path, budgets, roots) as package:
         found = the_lob(package, *place, budgets) if lob is None else lob
-        yield from extracted(package, found, ranges, verify=verify, warned=console.warning)
+        yield from extract(package, found, ranges, verify=verify, warned=console.warning)
 
 
 def _of_shard(
     path: Path, root: Path, unit: str | None, lob: str | None, ranges: list[ByteRange]
 ) -> Iterator[bytes]:
-    from metspack.restoring.shards.reading import concatenated, read_shard  # noqa: PLC0415
+    from metspack.restoring.shards.reading import read_bytes, read_shard  # noqa: PLC0415
 
     shard = read_shard(path, root=root, unit=unit, lob=lob)
     cuts = [shard.cut(each.within(shard.size)) for each in ranges]
     for each in cuts or (shard,):
-        yield from concatenated(each)
+        yield from read_bytes(each)
 
 
 def _pour(blocks: Iterable[bytes]) -> None:

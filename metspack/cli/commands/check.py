@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from metspack.checking.options import CheckOptions
-    from metspack.reporting.formats import CheckReport
+    from metspack.reporting.formats import KeptCheck
     from metspack.reporting.model import Frame, Provenance
     from metspack.reporting.store import FindingStore
 
@@ -294,13 +294,13 @@ def check_existing(target: Path, objid: str, budgets: Budgets, *, json_output: b
 @contextmanager
 def _checked(
     packages: Sequence[Path], options: CheckOptions, *, gathers: bool, quiet: bool
-) -> Iterator[tuple[CheckReport, Interrupted | None]]:
+) -> Iterator[tuple[KeptCheck, Interrupted | None]]:
     """Run a check to its end or an interruption; yield it, with the interruption or None."""
-    from metspack.reporting.formats import CheckReport  # noqa: PLC0415 -- commands load what they need
+    from metspack.reporting.formats import KeptCheck  # noqa: PLC0415 -- commands load what they need
 
     with ExitStack() as stack:
         with console.progress("check", quiet=quiet) as progress:
-            run = CheckReport(packages, options, progress=progress, gathers=gathers, keeps_links=False)
+            run = KeptCheck(packages, options, progress=progress, gathers=gathers, keeps_links=False)
             stack.callback(run.close)
             interrupted = run.end()
         yield run, interrupted

@@ -103,8 +103,7 @@ def _print_inspection(
         inspection.show(source, report.contents, report.facts, console.width())
         for sentence in report.contents.history:
             console.info(f"METS notes on the archive: {sentence}")
-    for sentence in report.contents.warnings:
-        console.warning(sentence)
+    console.warning(*report.contents.warnings)
     for column in report.contents.columns:
         inspection.print_errors(column)
     if report.verification is not None and not quiet:
@@ -147,6 +146,5 @@ def _list_lobs(source: Source, accepted: frozenset[str] | None, *, quiet: bool) 
         opened.check_unchanged()
     if isinstance(source, Archive):
         is_bad = is_bad or bool(source.lacking)
-        for sentence in source.conventions():
-            console.warning(sentence)
+        console.warning(*source.conventions())
     return is_bad

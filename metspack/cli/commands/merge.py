@@ -86,8 +86,7 @@ def merge(
 
 
 def _print_result(made: Merged, output: Path, *, json_output: bool, quiet: bool) -> None:
-    for each in made.warnings:
-        console.warning(each)
+    console.warning(*made.warnings)
     if json_output:
         console.document(made.to_json() | {"target": str(output)})
     elif not quiet:

@@ -88,8 +88,7 @@ def plan(
     common.warn_of_limits(settings.limits)
     with console.progress("plan", quiet=quiet) as progress:
         draft = building_draft.draft_plan(source, settings, progress)
-    for each in draft.warnings:
-        console.warning(each)
+    console.warning(*draft.warnings)
     if output is not None:
         with writing.open_whole(output) as file:
             for line in planfile.lines(draft.header, draft.segments):

@@ -151,8 +151,7 @@ def restore(
             )
         else:
             restored = files.restore_files(package, output, settings, progress, stopped.terms())
-    for each in restored.warnings:
-        console.warning(each)
+    console.warning(*restored.warnings)
     document = restored.to_json() | {"target": str(output)}
     console.log_event("result", **document)
     if json_output:
@@ -226,8 +225,7 @@ def _run_dry(
             for each in run:
                 console.error(each.message, "" if each.lob else each.hint)
     restored = run.restored
-    for warning in restored.warnings:
-        console.warning(warning)
+    console.warning(*restored.warnings)
     console.log_event("result", **restored.to_json(), faults=run.faults)
     if not (json_output or quiet):
         console.out(_totals(package, restored, into))

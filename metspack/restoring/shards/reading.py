@@ -64,7 +64,7 @@ class ShardFolder:
         self._names = {each.name for each in files if each.name}
         self._listed: list[Names] | None = None
 
-    def found(self, file: NamedFile) -> FoundExtent:
+    def find(self, file: NamedFile) -> FoundExtent:
         """Return the whole of a file that exists.
 
         A relative or ``file:`` URL locates it. Where the file is missing or outside, and for every other URL,
@@ -281,7 +281,7 @@ def read_shard(path: Path, *, root: Path, unit: str | None = None, lob: str | No
     return FoundShard(root=root, extents=tuple(extents))
 
 
-def concatenated(shard: FoundShard) -> Iterator[bytes]:
+def read_bytes(shard: FoundShard) -> Iterator[bytes]:
     """Yield a shard's bytes in blocks; raises ``SourceError`` for an unreadable or cut file."""
     for each in shard.extents:
         left = each.length
@@ -458,7 +458,7 @@ def _number(file: NamedFile, name: str, text: str) -> int:
 
 def _extent(places: ShardFolder, file: NamedFile) -> FoundExtent:
     offset, length = _number(file, "offset", file.offset), _number(file, "length", file.length)
-    place = places.found(file)
+    place = places.find(file)
     if offset + length > place.length:
         raise SourceError(
             f"{file.where}: asks for bytes {offset:,} to {offset + length:,} of {'/'.join(place.path)}, "

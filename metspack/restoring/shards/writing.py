@@ -21,7 +21,7 @@ from metspack.packages.files import Inflated, PackageFiles
 from metspack.packages.listing import LobListing
 from metspack.packages.lobs import Disagreement, HeldLob, HeldPart
 from metspack.packages.package import Package
-from metspack.restoring.joining import listed
+from metspack.restoring.joining import find_listed_id
 from metspack.sizes import counted
 
 _NOT_HELD = """
@@ -170,7 +170,7 @@ def shards(package: Package, lob: str | None = None, *, base: str = "") -> Itera
     """Yield the shards of all LOBs of a package, or of one, in the order of the archive.
 
     File URLs are relative to the package's folder; ``base`` is put before them unchanged. Raises
-    ``SourceError`` as ``joining.found`` and ``Package.lobs`` do, for a LOB that stayed in the archive, and
+    ``SourceError`` as ``joining.find_lob`` and ``Package.lobs`` do, for a LOB that stayed in the archive, and
     where METS documents, or METS and files, disagree (``unrelated``, ``misplaced``).
     """
     meant = None if lob is None else held(package, lob)
@@ -189,9 +189,9 @@ def _agree(disagreements: Generator[Disagreement, None, None]) -> None:
 def held(package: Package, lob: str) -> str:
     """Return the id under which METS lists a LOB: that of the first cell that names its file.
 
-    Raises ``SourceError`` for a LOB that stayed in the archive, and as ``joining.listed`` does.
+    Raises ``SourceError`` for a LOB that stayed in the archive, and as ``joining.find_listed_id`` does.
     """
-    meant = listed(package, lob)
+    meant = find_listed_id(package, lob)
     if meant is None:
         raise SourceError(
             f"LOB {lob} stayed in the archive; a shard is made of files",

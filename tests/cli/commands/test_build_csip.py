@@ -36,8 +36,8 @@ def test_every_option_of_the_dialect_is_found_in_the_packages(metspack: Commands
     parent = siard.parents[3]
     assert siard.relative_to(parent).as_posix() == "representations/original/data/A.siard"
     mets = (parent / "METS.xml").read_text(encoding="utf-8")
-    for said in ("The Ministry", "M-1", "The Office", "O-2", "National Archives", "finding-aid.xml"):
-        assert said in mets
+    for words in ("The Ministry", "M-1", "The Office", "O-2", "National Archives", "finding-aid.xml"):
+        assert words in mets
     assert next(parent.rglob("handbook.txt")).read_bytes() == b"how the database was used"
     assert next(parent.rglob("finding-aid.xml")).read_bytes() == described.read_bytes()
     packages = {each.parent for each in out.glob("*/METS.xml")}
@@ -62,9 +62,7 @@ def test_versions_are_written_and_must_agree_with_the_profile(metspack: Commands
     assert not (tmp_path / "other").exists()
 
 
-def test_the_command_line_knows_what_the_registry_has(
-    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dialects_registered(metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(dialects.DIALECTS, "toy", "tests.mets.dialects.toy")
     first = siards.siard(tmp_path / "First.siard", *(b"%d" % each for each in range(5)))
     out = tmp_path / "out"

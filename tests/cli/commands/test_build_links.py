@@ -54,9 +54,7 @@ def lob_files(package: Path) -> dict[str, Path]:
     return {path.name: path for path in package.rglob("record*")}
 
 
-def test_the_package_is_the_same_and_its_lobs_are_the_files_of_the_source(
-    metspack: Commands, folder: Path, tmp_path: Path
-) -> None:
+def test_the_package_is_the_same_with_linked_lobs(metspack: Commands, folder: Path, tmp_path: Path) -> None:
     before = states(folder)
     options = ("--max-files", "3", "-j", "1")
     assert metspack("build", folder, "-o", tmp_path / "copied", *options).code == 0
@@ -93,9 +91,7 @@ def test_lobs_beside_an_archive_are_linked(metspack: Commands, northwind: Path, 
     assert states(source) == before
 
 
-def test_a_digest_in_the_cell_is_compared_before_anything_is_published(
-    metspack: Commands, tmp_path: Path
-) -> None:
+def test_a_cells_digest_is_compared_before_publishing(metspack: Commands, tmp_path: Path) -> None:
     source = archive_with_lobs_beside(tmp_path / "source", (b"one", b"two", LARGE), wrong=1)
     before = states(source.parent)
     outcome = metspack("build", source, "-o", tmp_path / "out", *HARDLINK)
@@ -117,9 +113,7 @@ def archive_with_lobs_beside(folder: Path, contents: tuple[bytes, ...], wrong: i
     return siards.packed(folder / "a.siard", siards.parts(lobs))
 
 
-def test_what_is_inside_a_zip_file_cannot_be_linked(
-    metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
+def test_lobs_in_a_zip_file_cannot_be_linked(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
     outcome = metspack("build", northwind, "-o", tmp_path / "out", *HARDLINK)
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.splitlines()[0].startswith("error: no LOB can be hard-linked")
@@ -137,9 +131,7 @@ def test_what_is_linked_is_on_disk_before_the_package_appears(
     assert (source.parent / "lob0.bin").stat().st_ino in synchronised
 
 
-def test_a_linked_file_that_cannot_be_put_on_disk_is_an_error(
-    metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_fsync_of_a_link(metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = archive_with_lobs_beside(tmp_path / "source", (b"one",))
     inode = (source.parent / "lob0.bin").stat().st_ino
 
@@ -165,9 +157,7 @@ def elsewhere(tmp_path: Path) -> Iterator[Path]:
     pytest.skip("all folders that can be written to lie on one file system")
 
 
-def test_another_file_system_is_told_before_anything_is_placed(
-    metspack: Commands, tmp_path: Path, elsewhere: Path
-) -> None:
+def test_another_file_system_is_reported_first(metspack: Commands, tmp_path: Path, elsewhere: Path) -> None:
     source = archive_with_lobs_beside(tmp_path / "source", (b"one",))
     outcome = metspack("build", source, "-o", elsewhere / "out", *HARDLINK)
     assert outcome.code == 4

@@ -1,4 +1,4 @@
-"""The archive's messageDigest, from its source into a package and through all that is made of one."""
+"""The archive's messageDigest, from the source into the package and all later packages."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def archive(package: Path) -> Path:
 
 def notes(mets: Path) -> list[str]:
     agents = ET.parse(mets).iter(f"{METS}agent")  # noqa: S314 -- our own file
-    said = [each for each in agents if each.get("OTHERROLE") == "SOURCE OF THE ARCHIVE"]
-    return [note.text or "" for agent in said for note in agent.iter(f"{METS}note")]
+    stated = [each for each in agents if each.get("OTHERROLE") == "SOURCE OF THE ARCHIVE"]
+    return [note.text or "" for agent in stated for note in agent.iter(f"{METS}note")]
 
 
 def all_notes_are_typed(mets: Path) -> bool:
@@ -110,9 +110,7 @@ def findings(package: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_digest_that_was_wrong_is_kept_beside_the_right_one(
-    metspack: Commands, tmp_path: Path, dialect: str
-) -> None:
+def test_a_wrong_digest_stands_beside_the_right_one(metspack: Commands, tmp_path: Path, dialect: str) -> None:
     source, out = sealed(tmp_path / "Stale.siard"), tmp_path / "out"
     outcome = metspack("build", source, "-o", out, *SMALL, "--dialect", dialect)
     assert outcome.code == 0
@@ -162,9 +160,7 @@ def test_what_is_made_of_the_package_keeps_the_trace(metspack: Commands, tmp_pat
         ("not a digest", "that of the archive could not be understood"),
     ],
 )
-def test_a_digest_that_must_hold_and_does_not_is_refused(
-    metspack: Commands, tmp_path: Path, digest: str, what: str
-) -> None:
+def test_a_required_digest_is_refused(metspack: Commands, tmp_path: Path, digest: str, what: str) -> None:
     source = sealed(tmp_path / "Stale.siard", digest)
     before = tree(tmp_path)
     outcome = metspack("build", source, "-o", tmp_path / "out", "--require-message-digest")
@@ -191,8 +187,8 @@ def test_inspect_says_whether_the_digest_holds(metspack: Commands, tmp_path: Pat
     whole = hashlib.sha256(stale.read_bytes()).hexdigest()
     assert f"\narchive   messageDigest (MD5) wrong, SHA-256 {whole}\n" in outcome.out
     assert "archive   messageDigest (MD5) right, SHA-256" in metspack.fine("inspect", sound, "--verify")
-    said = json.loads(metspack("inspect", sound, "--verify", "--json").out)
-    assert {name: said["source"][name] for name in ("sha256", "message_digest")} == {
+    stated = json.loads(metspack("inspect", sound, "--verify", "--json").out)
+    assert {name: stated["source"][name] for name in ("sha256", "message_digest")} == {
         name: made_of(sound)[name] for name in ("sha256", "message_digest")
     }
     unseen = json.loads(metspack("inspect", sound, "--json").out)["source"]

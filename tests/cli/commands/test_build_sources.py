@@ -14,6 +14,7 @@ from tests import siards
 from tests.cli.conftest import Commands
 from tests.laws import spread
 from tests.siard.convention_archives import BINARY, SAMPLES, SECOND
+from tests.tables import read_table
 from tests.trees import tree
 
 pytestmark = pytest.mark.usefixtures("one_clock")
@@ -43,8 +44,8 @@ def test_every_convention_is_found_named_and_packaged(metspack: Commands, tmp_pa
     if sample.letter not in {"C", "F"}:
         assert f"located by convention {sample.letter} (" in outcome.err
         of_the_build = ("SIARD 1.0 has no lobFolder", "is left out of metadata.xml")
-        said = [line for line in outcome.err.splitlines() if not any(each in line for each in of_the_build)]
-        assert metspack("plan", source).err.splitlines() == said
+        shown = [line for line in outcome.err.splitlines() if not any(each in line for each in of_the_build)]
+        assert metspack("plan", source).err.splitlines() == shown
     assert not errors(out)
     assert tree(folder) == before
 
@@ -73,25 +74,6 @@ def test_the_option_in_the_hint_is_typed_as_it_stands(metspack: Commands, tmp_pa
     assert (out / "Drive_lobseg_0/content/schema0/table0/lob2/record0.bin").read_bytes() == b"a scan"
 
 
-def test_lobs_that_were_moved_away_are_found_in_a_granted_folder(
-    metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
-    package, store, out = tmp_path / "package", tmp_path / "elsewhere", tmp_path / "out"
-    metspack.fine("build", northwind, "-o", package, *SMALL)
-    store.mkdir()
-    for segment in package.glob("Northwind_lobseg_*"):
-        shutil.move(segment, store / segment.name)
-    refused = metspack("build", package / "Northwind.siard", "-o", out, *SMALL)
-    assert refused.code == 3
-    assert "8 LOBs not found\n" in refused.err
-    assert refused.err.count("row ") == 8
-    assert "--lob-root DIR" in refused.err
-    outcome = metspack("build", package / "Northwind.siard", "-o", out, *SMALL, "--lob-root", store)
-    assert outcome.code == 0
-    assert "8 LOBs located by convention L (granted folder)" in outcome.err
-    assert not errors(out)
-
-
 def test_a_mapping_says_where_segments_lie(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
     package, store, mapping = tmp_path / "package", tmp_path / "store", tmp_path / "where.txt"
     metspack.fine("build", northwind, "-o", package, *SMALL, "--layout", "siard22")
@@ -109,26 +91,8 @@ def test_a_mapping_says_where_segments_lie(metspack: Commands, northwind: Path, 
     )
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("-o", "out"),
-        ("--max-files", "3"),
-        ("-elfs", "3"),
-        ("--layout", "siard22"),
-        ("--split", "fill"),
-        ("--min-size", "1kB"),
-        ("--plan", "plan"),
-        ("--lob-folder-style", "dilcis"),
-        ("--add-digests",),
-        ("--link-mode", "hardlink"),
-        ("--siard-version", "2.2"),
-        ("--if-exists", "check"),
-    ],
-)
-def test_what_would_change_segments_does_not_go_with_in_place(
-    metspack: Commands, tmp_path: Path, options: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize("options", read_table(__file__, "in_place"))
+def test_options_that_in_place_excludes(metspack: Commands, tmp_path: Path, options: tuple[str, ...]) -> None:
     outcome = metspack("build", tmp_path, "--keep-segments", "--in-place", *options)
     name = {"-elfs": "--max-bytes"}.get(options[0], options[0])
     assert outcome.code == 2
@@ -157,9 +121,7 @@ def small(tmp_path: Path) -> Path:
     return siards.siard(tmp_path / "Small.siard", SHORT, LONG, SHORT + b"!")
 
 
-def test_conventions_are_counted_once_though_cells_are_read_twice(
-    metspack: Commands, northwind_full: Path, tmp_path: Path
-) -> None:
+def test_conventions_are_counted_once(metspack: Commands, northwind_full: Path, tmp_path: Path) -> None:
     package = tmp_path / "package"
     metspack.fine("build", northwind_full, "-o", package, "--layout", "siard22", "--lob-folder-style", "sfa")
     source = package / "Northwind-full.siard"
@@ -172,43 +134,23 @@ def test_conventions_are_counted_once_though_cells_are_read_twice(
 def test_a_plan_decides_layout_split_and_names(metspack: Commands, small: Path, tmp_path: Path) -> None:
     plan, out = tmp_path / "plan", tmp_path / "out"
     options = ("--layout", "siard22", "--split", "alone", "--max-bytes", "400")
-    said = metspack.fine("plan", small, *options, "-o", plan).splitlines()
-    assert [line.split()[:3] for line in said[2:-3]] == [
+    shown = metspack.fine("plan", small, *options, "-o", plan).splitlines()
+    assert [line.split()[:3] for line in shown[2:-3]] == [
         [f"Small_lobs/s0_t0_c2/seg_{n}", "1", size]
         for n, size in enumerate(("11", "400", "400", "200", "12"))
     ]
-    assert said[-3] == f"5 segments, 3 LOBs (1 in 3 parts), 1,023 bytes. The plan is in {plan}."
+    assert shown[-3] == f"5 segments, 3 LOBs (1 in 3 parts), 1,023 bytes. The plan is in {plan}."
     metspack.fine("build", small, "-o", out, "--plan", plan)
     assert list(lob_files(out).values()) == [11, 400, 400, 200, 12]
     assert all(name.startswith("Small_lobs/s0_t0_c2/seg_") for name in lob_files(out))
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--external-lobs-per-folder", "2"), "at most 2 files and 4,000,000,000 bytes"),
-        (("-elpf", "2", "-elfs", "1"), "at most 2 files and 1,048,576 bytes"),
-        (("-eelpf", "2", "-eelfs", "1"), "at most 2 files and 1,048,576 bytes"),
-        (
-            ("--export-external-lobs-per-folder", "2", "--export-external-lobs-folder-size", "1"),
-            "at most 2 files and 1,048,576 bytes",
-        ),
-        (
-            ("--export-lobs-per-folder", "2", "--export-lobs-folder-size", "1"),
-            "at most 2 files and 1,048,576 bytes",
-        ),
-        (("--external-lobs-folder-size", "0"), "at most 100,000 files and any number of bytes"),
-    ],
-)
-def test_dbptks_names_for_limits_are_understood(
-    metspack: Commands, small: Path, options: tuple[str, ...], words: str
-) -> None:
+@pytest.mark.parametrize(("options", "words"), read_table(__file__, "limits"))
+def test_dbptks_limits(metspack: Commands, small: Path, options: tuple[str, ...], words: str) -> None:
     assert words in metspack.fine("plan", small, *options).splitlines()[0]
 
 
-def test_the_files_of_siard_2_2_are_written_on_request(
-    metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
+def test_sidecars_of_siard_2_2_on_request(metspack: Commands, northwind: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     written = ("--write-mapping", "file:///srv/", "--write-manifest")
     arguments = ("build", northwind, "-o", out, "--max-files", "4", *written)
@@ -221,15 +163,13 @@ def test_the_files_of_siard_2_2_are_written_on_request(
     assert len((out / "manifest.txt").read_text(encoding="utf-8").splitlines()) == 8
 
 
-def test_a_limit_that_looks_like_a_slip_is_told_of_before_the_work(
-    metspack: Commands, tmp_path: Path
-) -> None:
+def test_a_limit_like_a_slip_is_reported_before_the_work(metspack: Commands, tmp_path: Path) -> None:
     larger = siards.siard(tmp_path / "Larger.siard", *(b"%060d" % number for number in range(9)))
     metspack.fine("build", larger, "-o", tmp_path / "out")
     limits = ("--max-bytes", "40", "--max-files", "none")
-    said = metspack("convert", tmp_path / "out", "-o", tmp_path / "new", *limits).err.splitlines()
-    assert said[0] == (
+    shown = metspack("convert", tmp_path / "out", "-o", tmp_path / "new", *limits).err.splitlines()
+    assert shown[0] == (
         "warning: --max-bytes 40 allows 40 bytes in a segment; if 40GB was meant, stop here and write it "
         "with its unit"
     )
-    assert any("fewer than two in each" in each for each in said)
+    assert any("fewer than two in each" in each for each in shown)

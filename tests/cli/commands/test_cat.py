@@ -33,8 +33,8 @@ class Cat:
         self._monkeypatch.setattr(sys, "argv", ["metspack", *map(str, arguments)])
         self._capsys.readouterr()
         code = cli._run()
-        said = self._capsys.readouterr()
-        return Outcome(code=code, out="", err=said.err.decode()), said.out
+        words = self._capsys.readouterr()
+        return Outcome(code=code, out="", err=words.err.decode()), words.out
 
     def __call__(self, *arguments: str | Path) -> bytes:
         """Give what ``cat`` gives when all is well."""
@@ -43,7 +43,7 @@ class Cat:
         return out
 
     def refused(self, *arguments: str | Path, code: int = 3) -> str:
-        """Return what ``cat`` says when it gives nothing."""
+        """Return the error of a ``cat`` without output."""
         outcome, out = self.run("cat", *arguments)
         assert (outcome.code, out) == (code, b""), outcome.err
         assert outcome.err.startswith("error: ")
@@ -56,11 +56,6 @@ def cat(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[byt
     del signals
     monkeypatch.setenv("NO_COLOR", "1")
     return Cat(monkeypatch, capsysbinary)
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return splitting.forged(tmp_path / "package")
 
 
 def test_a_split_lob_is_given_whole_and_nothing_else(cat: Cat, root: Path) -> None:
@@ -76,10 +71,10 @@ def test_ranges_are_slices(cat: Cat, root: Path, verify: tuple[str, ...]) -> Non
     assert cat(root, SPLIT, "--range", "-9", "--range", "0-1", *verify) == WHOLE[-9:] + WHOLE[:2]
 
 
-def test_what_no_digest_proves_is_given_and_said(cat: Cat, root: Path) -> None:
+def test_unproven_bytes_are_given_with_a_warning(cat: Cat, root: Path) -> None:
     child = root / splitting.mets(1)
-    known = f'CHECKSUM="{forge.md5(LOBS[1].pieces[1])}" CHECKSUMTYPE="MD5"'
-    splitting.edit(child, known, "")
+    stated = f'CHECKSUM="{forge.md5(LOBS[1].pieces[1])}" CHECKSUMTYPE="MD5"'
+    splitting.edit(child, stated, "")
     outcome, out = cat.run("cat", root, SPLIT, "--range", "16-20")
     assert (outcome.code, out) == (0, WHOLE[16:21])
     part_name = f"Northwind_lobseg_1/{LOBS[1].path(1)}"
@@ -96,7 +91,7 @@ def test_a_damaged_lob_is_not_given_as_a_good_one(cat: Cat, root: Path, late: bo
     damage.change(root)
     outcome, out = cat.run("cat", root, SPLIT)
     assert outcome.code == 3
-    assert re.search(damage.said, outcome.err), outcome.err
+    assert re.search(damage.message, outcome.err), outcome.err
     assert f"LOB {SPLIT}" in outcome.err
     assert "\nhint: " in outcome.err
     assert bool(out) == damage.late
@@ -110,23 +105,21 @@ def test_a_damaged_lob_is_not_given_as_a_good_one(cat: Cat, root: Path, late: bo
 
 
 @pytest.mark.parametrize(
-    ("lob", "said"),
+    ("lob", "words"),
     [
         ("s0.t2.c4.r9", "hint: Its column has LOBs in rows 1 to 3."),
         ("film", "hint: Ids are like s0.t2.c4.r"),
     ],
 )
-def test_a_lob_that_is_not_there_is_named_with_the_likeliest(
-    cat: Cat, root: Path, lob: str, said: str
-) -> None:
-    assert said in cat.refused(root, lob)
+def test_a_missing_lob_is_named_with_the_likeliest(cat: Cat, root: Path, lob: str, words: str) -> None:
+    assert words in cat.refused(root, lob)
 
 
-def test_without_its_archive_a_lob_is_proven_by_mets_if_that_is_asked_for(cat: Cat, root: Path) -> None:
+def test_without_its_archive_a_lob_is_proven_by_mets_on_request(cat: Cat, root: Path) -> None:
     (root / "Northwind.siard").unlink()
-    said = cat.refused(root, SPLIT)
-    assert f"error: LOB {SPLIT} cannot be verified by its cell: Northwind.siard cannot be opened" in said
-    assert "hint: --range 0- verifies it by METS alone, and --no-verify writes it unverified." in said
+    words = cat.refused(root, SPLIT)
+    assert f"error: LOB {SPLIT} cannot be verified by its cell: Northwind.siard cannot be opened" in words
+    assert "hint: --range 0- verifies it only by METS, and --no-verify writes it unverified." in words
     assert cat(root, SPLIT, "--range", "0-") == cat(root, SPLIT, "--no-verify") == WHOLE
 
 
@@ -177,11 +170,11 @@ def test_who_stops_reading_ends_it_without_a_word(tmp_path: Path, program: Progr
         (b"\xff\xfe\xfd\xfc", False),
     ],
 )
-def test_plain_text_is_told_from_what_steers_a_terminal(data: bytes, is_plain: bool) -> None:
+def test_plain_text_is_distinguished_from_control_codes(data: bytes, is_plain: bool) -> None:
     assert console._is_plain(data) is is_plain
 
 
-def test_a_terminal_gets_plain_text_alone(tmp_path: Path, program: Program) -> None:
+def test_a_terminal_gets_only_plain_text(tmp_path: Path, program: Program) -> None:
     root = splitting.forged(tmp_path / "package", [Lob(1, (b"\x1b[2J",))])
     ours, its = os.openpty()
     try:

@@ -69,7 +69,7 @@ def cut(root: Path) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What lies in a delivery, the verdict, and each entry with its own, in the order of paths."""
+    """The entries of a delivery, its verdict, and that of each entry, in the order of paths."""
 
     made: Sequence[Callable[[Path], None]]
     outcome: str
@@ -129,15 +129,15 @@ def rows(path: Path) -> list[list[str]]:
 
 @pytest.mark.parametrize("case", CASES, indirect=True)
 def test_the_verdict_stands_last_on_the_console_and_in_text(metspack: Commands, case: Case) -> None:
-    told = metspack("check", "in", "--report", "r.txt")
-    assert told.code == case.code
-    lines = told.out.splitlines()
+    answer = metspack("check", "in", "--report", "r.txt")
+    assert answer.code == case.code
+    lines = answer.out.splitlines()
     assert lines[-1] == case.outcome
     entries = [line.partition(": ") for line in lines[-2 - len(case.verdicts) : -2]]
     assert [name for name, _, _ in entries] == [f"in/{name}" for name in case.verdicts]
-    for (name, _, said), verdict in zip(entries, case.verdicts.values(), strict=True):
-        assert said.startswith("not a package; ") == (verdict == "not a package"), name
-        assert (int(said.split(" ")[0]) > 0) == (verdict == "error") if verdict != "not a package" else True
+    for (name, _, words), verdict in zip(entries, case.verdicts.values(), strict=True):
+        assert words.startswith("not a package; ") == (verdict == "not a package"), name
+        assert (int(words.split(" ")[0]) > 0) == (verdict == "error") if verdict != "not a package" else True
     written = Path("r.txt").read_text(encoding="utf-8")
     assert "\n".join(lines[-2 - len(case.verdicts) :]) in written
 
@@ -161,18 +161,16 @@ def test_the_verdict_is_numbers_in_json(metspack: Commands, case: Case) -> None:
     assert [each["path"] for each in found["packages"]] == [f"in/{name}" for name in case.verdicts]
 
 
-def test_the_page_is_headed_by_it_and_has_each_package_s_findings_together(
-    metspack: Commands, case: Case
-) -> None:
+def test_the_page_is_headed_by_it_and_groups_findings(metspack: Commands, case: Case) -> None:
     metspack("check", "in", "--report", "r.html", "--report", "r.json")
     page = pages.read(Path("r.html").read_text(encoding="utf-8"))
     assert page.one("h1").text == page.one("head").one("title").text == case.outcome
     table = page.one("table", "packages").one("tbody")
-    said = {row.one("th").text: row.one("span", "badge").text for row in table.all("tr")}
-    assert list(said.items()) == [(f"in/{name}", verdict) for name, verdict in case.verdicts.items()]
+    words = {row.one("th").text: row.one("span", "badge").text for row in table.all("tr")}
+    assert list(words.items()) == [(f"in/{name}", verdict) for name, verdict in case.verdicts.items()]
     links = {row.one("th").text: row.one("a").attributes["href"].removeprefix("#") for row in table.all("tr")}
     sections = list(page.all("section", "package"))
-    assert [each.one("h3").text for each in sections] == list(said)
+    assert [each.one("h3").text for each in sections] == list(words)
     findings = json.loads(Path("r.json").read_bytes())["findings"]
     for section in sections:
         name = section.one("h3").text
@@ -202,28 +200,28 @@ def test_each_package_is_a_line_of_csv(metspack: Commands, case: Case) -> None:
 
 
 @pytest.mark.parametrize("make", [empty, empties])
-def test_an_empty_folder_alone_is_not_a_package(
+def test_an_empty_folder_is_not_a_package(
     metspack: Commands, tmp_path: Path, make: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     make(tmp_path)
     (name,) = (each.name for each in tmp_path.iterdir())
-    told = metspack(
+    answer = metspack(
         "check", name, *(word for form in ("csv", "html", "json") for word in ("-o", f"r.{form}"))
     )
-    assert told.code == 1
-    assert told.out.splitlines()[-1].startswith(f"{name}: not a package, 0 METS files")
+    assert answer.code == 1
+    assert answer.out.splitlines()[-1].startswith(f"{name}: not a package, 0 METS files")
     assert [line[:4] for line in rows(tmp_path / "r.csv")[1:]] == [[name, "", "not a package", "1"]]
     assert pages.read((tmp_path / "r.html").read_text("utf-8")).one("h1").text == "Not a package"
     (package,) = json.loads((tmp_path / "r.json").read_bytes())["packages"]
     assert package["verdict"] == "not a package"
 
 
-def test_an_archive_alone_is_refused(metspack: Commands, tmp_path: Path) -> None:
+def test_an_archive_is_refused(metspack: Commands, tmp_path: Path) -> None:
     siard(tmp_path)
-    told = metspack("check", tmp_path / "Bare.siard", "--report", tmp_path / "r.csv")
-    assert (told.code, told.out) == (3, "")
-    assert "is a SIARD archive, expected a package's folder" in told.err
+    answer = metspack("check", tmp_path / "Bare.siard", "--report", tmp_path / "r.csv")
+    assert (answer.code, answer.out) == (3, "")
+    assert "is a SIARD archive, expected a package's folder" in answer.err
     assert not (tmp_path / "r.csv").exists()
 
 
@@ -243,11 +241,11 @@ def test_what_was_not_checked_to_the_end_is_not_without_errors() -> None:
         several = replace(frame, summary=replace(frame.summary, results=results), is_complete=False)
         page = pages.read("".join(html.document(several, kept)))
         lines = list(csv.reader(csv_form.document(several, kept)))[1:]
-        said = "".join(text.document(several, kept)).splitlines()
+        words = "".join(text.document(several, kept)).splitlines()
     outcome = "3 packages: 1 without errors, 1 with errors, 1 not checked to the end, 1 entry is no package"
     assert page.one("h1").text == outcome
-    assert outcome in said
-    assert "b: not checked to the end" in said
+    assert outcome in words
+    assert "b: not checked to the end" in words
     stands = ["ok", "not checked to the end", "not checked to the end", "not a package"]
     assert [line[2] for line in lines] == stands
     assert [each.text for each in page.one("table", "packages").all("span", "badge")] == stands
@@ -258,18 +256,16 @@ def test_what_was_announced_and_did_not_come_is_a_line_too(metspack: Commands, t
         numbered(tmp_path / f"in/{number}", number)
     expected = tmp_path / "expected.txt"
     expected.write_text("30\n31\n32\n")
-    told = metspack("check", tmp_path / "in", "--expect", expected, "--report", tmp_path / "r.csv")
-    said = "2 packages: 2 without errors, 0 with errors, 1 error about none of them"
-    assert (told.code, told.out.splitlines()[-1]) == (1, said)
+    answer = metspack("check", tmp_path / "in", "--expect", expected, "--report", tmp_path / "r.csv")
+    words = "2 packages: 2 without errors, 0 with errors, 1 error about none of them"
+    assert (answer.code, answer.out.splitlines()[-1]) == (1, words)
     *_, last = rows(tmp_path / "r.csv")
     assert last[:5] == [str(expected), "", "error", "1", "0"]
     assert last[5].startswith("M014 ")
 
 
 @pytest.mark.parametrize("form", ["csv", "xml"])
-def test_what_did_not_come_beside_one_package_is_not_said_of_it(
-    metspack: Commands, tmp_path: Path, form: str
-) -> None:
+def test_an_absent_package_beside_another(metspack: Commands, tmp_path: Path, form: str) -> None:
     package = numbered(tmp_path / "30", 30)
     expected = tmp_path / "expected.txt"
     expected.write_text("30\n31\n")
@@ -302,7 +298,7 @@ def test_a_name_that_does_not_print_stands_in_one_line(
 
 
 @pytest.mark.parametrize("begin", ["=", "@", "\t"])
-def test_no_spreadsheet_takes_a_cell_for_a_formula(
+def test_no_formulas_in_csv(
     metspack: Commands, tmp_path: Path, begin: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -62,7 +62,7 @@ def test_a_good_package_and_quiet(metspack: Commands, good: Path, bad: Path) -> 
     )
 
 
-def test_colour_on_request_alone(metspack: Commands, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colour_on_request_only(metspack: Commands, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = metspack("check", bad).out
     assert "\x1b" not in plain
     monkeypatch.delenv("NO_COLOR")
@@ -73,9 +73,7 @@ def test_colour_on_request_alone(metspack: Commands, bad: Path, monkeypatch: pyt
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
 
 
-def test_a_terminal_gets_lines_that_fit(
-    metspack: Commands, bad: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_fit_a_terminal(metspack: Commands, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = metspack("check", bad).out
     assert max(map(len, plain.splitlines())) > 60
     monkeypatch.setattr(console, "width", lambda: 60)
@@ -97,15 +95,13 @@ def test_only_a_terminal_has_a_width(monkeypatch: pytest.MonkeyPatch) -> None:
         assert console.width() is None
 
 
-def test_names_in_a_package_cannot_colour(
-    metspack: Commands, good: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_cannot_colour(metspack: Commands, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (good / "\x1b[31mred\x07").write_bytes(b"")
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("FORCE_COLOR", "1")
-    said = metspack("check", good).out
-    assert "\\x1b[31mred\\x07" in said
-    assert set(re.findall(r"\x1b\[[0-9;]*m|\x1b|\x07", said)) <= {
+    printed = metspack("check", good).out
+    assert "\\x1b[31mred\\x07" in printed
+    assert set(re.findall(r"\x1b\[[0-9;]*m|\x1b|\x07", printed)) <= {
         "\x1b[1;31m",
         "\x1b[2m",
         "\x1b[0m",
@@ -122,9 +118,7 @@ def test_what_is_worth_an_exit_code_is_chosen(metspack: Commands, good: Path, ba
         assert metspack("check", bad, "--fail-on", fail_on).code == of_errors
 
 
-def test_json_and_json_lines_on_stdout_are_those_of_the_files(
-    metspack: Commands, bad: Path, tmp_path: Path
-) -> None:
+def test_json_on_stdout_is_that_of_the_files(metspack: Commands, bad: Path, tmp_path: Path) -> None:
     files = {form: tmp_path / f"r.{form}" for form in ("json", "jsonl")}
     for form, path in files.items():
         outcome = metspack("check", bad, f"--{form}", "--report", path)
@@ -136,7 +130,7 @@ def test_json_and_json_lines_on_stdout_are_those_of_the_files(
     assert sum(each["code"] == "F010" for each in whole["findings"]) == 12
 
 
-def test_reports_of_one_check_are_the_same_but_for_a_time_that_is_asked_for(
+def test_reports_of_one_check_differ_only_in_a_requested_time(
     metspack: Commands, good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "r.json"
@@ -173,16 +167,14 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("machine")
-def test_a_report_that_is_filed_says_when_where_and_by_whom(
-    metspack: Commands, good: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_provenance_is_filed(metspack: Commands, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(good.parent)
     found = filed(metspack, good.relative_to(good.parent))
     today = str(datetime.now(UTC).year)
-    for suffix, said in found.items():
+    for suffix, printed in found.items():
         for word in ("reading-room-4", "a.archivist", str(good)):
-            assert (word in said.decode()) is (suffix in FILED), (suffix, word)
-        assert (f"{today}-" in said.decode()) is (suffix in FILED), suffix
+            assert (word in printed.decode()) is (suffix in FILED), (suffix, word)
+        assert (f"{today}-" in printed.decode()) is (suffix in FILED), suffix
     assert re.search(r"<time datetime=.+>[0-9-]{10} [0-9:]{8} UTC</time>", found[".html"].decode())
     assert b"Checked by metspack " in found[".html"]
     first, _verdict, _readers, second, third = found[".txt"].decode().splitlines()[:5]
@@ -202,15 +194,13 @@ def test_every_report_of_one_check_is_the_same_without_provenance(
     monkeypatch.setattr(clock, "now", lambda _environment: "1999-12-31T23:59:59Z")
     monkeypatch.setenv("LOGNAME", "b.archivist")
     assert filed(metspack, good, option) == first
-    assert not any(word in said for said in first.values() for word in (b"reading-room", b"archivist"))
+    assert not any(word in printed for printed in first.values() for word in (b"reading-room", b"archivist"))
     given = filed(metspack, good, option, "--operator", "C. Archivist", "--created", "2026-05-01T12:00:00Z")
     assert b"Checked 2026-05-01 12:00:00 UTC by C. Archivist with" in given[".txt"]
 
 
 @pytest.mark.usefixtures("machine")
-def test_each_part_of_the_provenance_can_be_given_or_withheld(
-    metspack: Commands, good: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_provenance_can_be_withheld(metspack: Commands, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1456185600")
     words = {
         "time": "2016-02-23",
@@ -220,8 +210,8 @@ def test_each_part_of_the_provenance_can_be_given_or_withheld(
     }
     monkeypatch.chdir(good.parent)
     for what in words:
-        said = filed(metspack, Path("good"), "--withhold", what)[".txt"].decode()
-        assert {name for name, word in words.items() if word not in said} == {what}
+        printed = filed(metspack, Path("good"), "--withhold", what)[".txt"].decode()
+        assert {name for name, word in words.items() if word not in printed} == {what}
     given = filed(metspack, good, "--host", "a&b", "--operator", "<Me>", "--withhold", "time")
     assert b"<dd>&lt;Me&gt;</dd>" in given[".html"]
     assert b"Checked on a&b by <Me> with" in given[".txt"]
@@ -257,9 +247,9 @@ def test_an_interrupted_check_leaves_a_report_that_says_so(
     assert outcome.code == 130
     assert "The check was interrupted" in outcome.out
     assert "interrupted" in outcome.err
-    said = json.loads((tmp_path / "report.json").read_bytes())
-    assert said["is_complete"] is False
-    assert len(said["findings"]) == len(seen) == 2
+    printed = json.loads((tmp_path / "report.json").read_bytes())
+    assert printed["is_complete"] is False
+    assert len(printed["findings"]) == len(seen) == 2
     for suffix in (".html", ".xml", ".txt"):
         assert "The check was interrupted" in (tmp_path / f"report{suffix}").read_text(encoding="utf-8")
     assert names(tmp_path) == {path.name for path in paths}
@@ -281,17 +271,17 @@ def schemas(tmp_path: Path) -> Path:
 
 
 def test_every_form_of_report_states_the_sample(metspack: Commands, package: Path, tmp_path: Path) -> None:
-    said = "2 of 5 files hashed (sample of 30%, seed 4)"
+    printed = "2 of 5 files hashed (sample of 30%, seed 4)"
     reports = [tmp_path / f"report{suffix}" for suffix in (".json", ".jsonl", ".txt", ".xml")]
     options = [each for path in reports for each in ("--report", path)]
     out = metspack.fine("check", package, "--sample", "30%", "--seed", "4", *options)
-    assert f"; {said}; level full: 0 errors" in out
+    assert f"; {printed}; level full: 0 errors" in out
     whole, lines, text, junit = (path.read_text(encoding="utf-8") for path in reports)
     sample = {"asked": "30%", "seed": 4, "files": 5, "hashed": 2}
     assert json.loads(whole)["sample"] == sample
     assert json.loads(lines.splitlines()[-1])["sample"] == sample
-    assert said in text
-    assert said in str(etree.fromstring(junit.encode()).get("name"))
+    assert printed in text
+    assert printed in str(etree.fromstring(junit.encode()).get("name"))
 
 
 def test_schemas_of_ones_own_are_found_by_namespace(metspack: Commands, package: Path, schemas: Path) -> None:

@@ -31,10 +31,10 @@ def test_the_next_checks(metspack: Commands, northwind: Path, here: Path) -> Non
     assert outcome.code == 0
     assert outcome.err == "info: out exists already: it is checked, and nothing is built\n"
     assert outcome.out == metspack("check", "out").out
-    said = json.loads(metspack(*words, "--json").out)
-    schema("build").validate(said)
-    assert (said["existed"], said["is_same"], said["check"]["verdict"]) == (True, True, "ok")
-    assert said["check"] == json.loads(metspack("check", "out", "--json").out)
+    document = json.loads(metspack(*words, "--json").out)
+    schema("build").validate(document)
+    assert (document["existed"], document["is_same"], document["check"]["verdict"]) == (True, True, "ok")
+    assert document["check"] == json.loads(metspack("check", "out", "--json").out)
     assert metspack.fine(*words, "-q") == ""
     assert tree(here / "out") == before
     next((here / "out").glob("*/content/*/*/*/*")).write_bytes(b"other")
@@ -48,22 +48,20 @@ def test_another_package_is_an_error(metspack: Commands, northwind_full: Path) -
     outcome = metspack("build", northwind_full, "-o", "out", *CHECKED, "--json")
     assert outcome.code == 1
     assert "error: out is another package: its OBJID is urn:uuid:" in outcome.err
-    said = json.loads(outcome.out)
-    schema("build").validate(said)
-    assert (said["is_same"], said["check"]["verdict"]) == (False, "ok")
+    document = json.loads(outcome.out)
+    schema("build").validate(document)
+    assert (document["is_same"], document["check"]["verdict"]) == (False, "ok")
     assert metspack("build", northwind_full, "-o", "out").code == 5
     assert metspack("build", "none.siard", "-o", "out", *CHECKED).code == 3
 
 
 @pytest.mark.slow
-def test_dialects_and_packed_packages_are_known_again(
-    metspack: Commands, northwind: Path, here: Path
-) -> None:
+def test_dialects_and_packed_packages_exist(metspack: Commands, northwind: Path, here: Path) -> None:
     for number, options in enumerate((("--dialect", "csip"), ("--dialect", "csip", "--pack", "zip"))):
         words: list[str | Path] = ["build", northwind, "-o", here / f"{number}", *options, *CHECKED, "--json"]
         assert json.loads(metspack(*words).out)["existed"] is False
-        said = json.loads(metspack(*words).out)
-        assert (said["existed"], said["is_same"]) == (True, True)
+        document = json.loads(metspack(*words).out)
+        assert (document["existed"], document["is_same"]) == (True, True)
 
 
 @pytest.mark.slow
@@ -71,15 +69,15 @@ def test_dialects_and_packed_packages_are_known_again(
 def test_convert_and_merge(metspack: Commands, northwind: Path) -> None:
     words: tuple[str, ...] = ("convert", "out", "-o", "new", "--max-files", "2", *CHECKED, "--json")
     assert json.loads(metspack(*words).out)["existed"] is False
-    said = json.loads(metspack(*words).out)
-    schema("convert").validate(said)
-    assert (said["existed"], said["is_same"]) == (True, True)
+    document = json.loads(metspack(*words).out)
+    schema("convert").validate(document)
+    assert (document["existed"], document["is_same"]) == (True, True)
     metspack("build", northwind, "-o", "csip", "--dialect", "csip")
     words = ("merge", "csip", "-o", "merged", *CHECKED, "--json")
     assert json.loads(metspack(*words).out)["existed"] is False
-    said = json.loads(metspack(*words).out)
-    schema("merge").validate(said)
-    assert (said["existed"], said["is_same"]) == (True, None)
+    document = json.loads(metspack(*words).out)
+    schema("merge").validate(document)
+    assert (document["existed"], document["is_same"]) == (True, None)
 
 
 def test_what_was_left_unfinished_stays_an_error(metspack: Commands, northwind: Path, here: Path) -> None:

@@ -134,7 +134,7 @@ def test_what_is_due_is_read(metspack: Commands, out: Path, ledger: Path, later:
     assert figures(metspack, out, ledger, "--older-than", "90d") == (read, 0), "times to come prove nothing"
 
 
-def test_the_result_says_how_old_the_oldest_is(
+def test_the_oldest_file_is_stated(
     metspack: Commands, out: Path, ledger: Path, later: dict[str, int], tmp_path: Path
 ) -> None:
     figures(metspack, out, ledger)
@@ -144,9 +144,9 @@ def test_the_result_says_how_old_the_oldest_is(
     later["days"] = 10
     os.utime(again)
     reports = [word for form in ("html", "txt", "jsonl") for word in ("--report", tmp_path / f"r.{form}")]
-    said = metspack.fine("check", out, "--ledger", ledger, "--older-than", "90d", *reports)
+    printed = metspack.fine("check", out, "--ledger", ledger, "--older-than", "90d", *reports)
     words = f"1 file read, 12 taken from the ledger, the oldest verified {first}"
-    assert f"; {words}; level full" in said
+    assert f"; {words}; level full" in printed
     assert words in (tmp_path / "r.txt").read_text()
     assert words in (tmp_path / "r.html").read_text()
     last = json.loads((tmp_path / "r.jsonl").read_text().splitlines()[-1])
@@ -180,9 +180,7 @@ def test_files_that_changed_are_read_again(metspack: Commands, out: Path, ledger
     assert figures(metspack, out, ledger, *due, code=1) == (1, read - 1), "another size"
 
 
-def test_a_file_of_which_something_else_is_stated_is_read_again(
-    metspack: Commands, out: Path, ledger: Path
-) -> None:
+def test_a_file_with_another_digest_is_read_again(metspack: Commands, out: Path, ledger: Path) -> None:
     read, _ = figures(metspack, out, ledger)
     manifest = out / "manifest-md5.txt"
     lines = manifest.read_text().splitlines(keepends=True)
@@ -197,7 +195,7 @@ def test_a_file_of_which_something_else_is_stated_is_read_again(
 
 
 @pytest.mark.parametrize("damaged", [False, True])
-def test_a_check_that_was_stopped_goes_on(
+def test_a_stopped_check_resumes(
     metspack: Commands, out: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch, damaged: bool
 ) -> None:
     monkeypatch.setattr(fixity, "_FILES_AT_ONCE", 4)
@@ -264,9 +262,7 @@ def test_a_damaged_ledger_is_refused(metspack: Commands, out: Path, ledger: Path
         assert ledger.read_bytes() == bad
 
 
-def test_the_ledger_of_another_package_is_refused(
-    metspack: Commands, out: Path, ledger: Path, tmp_path: Path
-) -> None:
+def test_another_packages_ledger(metspack: Commands, out: Path, ledger: Path, tmp_path: Path) -> None:
     figures(metspack, out, ledger)
     before = ledger.read_bytes()
     shutil.copytree(out, tmp_path / "copy")
@@ -279,9 +275,7 @@ def test_the_ledger_of_another_package_is_refused(
     assert ledger.read_bytes() == before
 
 
-def test_a_check_that_could_not_read_the_first_mets_keeps_the_ledger_for_the_next(
-    metspack: Commands, out: Path, ledger: Path
-) -> None:
+def test_a_check_without_the_first_mets_keeps_the_ledger(metspack: Commands, out: Path, ledger: Path) -> None:
     hidden = out.with_name("mets.xml")
     for is_begun in (False, True):
         (out / "mets.xml").rename(hidden)
@@ -292,9 +286,7 @@ def test_a_check_that_could_not_read_the_first_mets_keeps_the_ledger_for_the_nex
         assert events(ledger)[0]["objid"]
 
 
-def test_a_ledger_of_another_form_and_what_is_none_are_refused(
-    metspack: Commands, out: Path, ledger: Path
-) -> None:
+def test_ledgers_of_another_form_are_refused(metspack: Commands, out: Path, ledger: Path) -> None:
     figures(metspack, out, ledger)
     head, *rest = events(ledger)
     ledger.write_text("".join(f"{journal.sealed(each)}\n" for each in ({**head, "form": 2}, *rest)))
@@ -321,9 +313,7 @@ def test_one_that_was_only_begun_is_continued(metspack: Commands, out: Path, led
         assert figures(metspack, out, ledger) == (13, 0)
 
 
-def test_places_and_uses_that_are_refused(
-    metspack: Commands, out: Path, ledger: Path, tmp_path: Path
-) -> None:
+def test_places_and_uses_refused(metspack: Commands, out: Path, ledger: Path, tmp_path: Path) -> None:
     inside = metspack("check", out, "--ledger", out / "ledger")
     assert (inside.code, "would lie in the package" in inside.err) == (2, True)
     assert not (out / "ledger").exists()
@@ -354,7 +344,7 @@ def test_from_python(out: Path, ledger: Path) -> None:
         list(check(out, CheckOptions(ledger=ledger)))
 
 
-def test_known_damage_is_read_again_though_an_earlier_check_was_right(
+def test_damaged_files_are_read_again_despite_an_earlier_success(
     metspack: Commands, out: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A check that found damage and was stopped has said so in the ledger."""
@@ -379,9 +369,7 @@ def test_a_ledger_with_a_size_that_none_has_is_refused(metspack: Commands, out: 
     assert f"{ledger} line 2 is damaged" in done.err
 
 
-def test_a_ledger_that_cannot_be_read_is_named(
-    out: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_ledger_is_named(out: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.pread
 
     def refused(descriptor: int, *words: int) -> bytes:

@@ -58,21 +58,19 @@ def test_a_summary_has_counts_and_what_is_at_fault(package: Path, metspack: Comm
     assert lines[2] == "1 error; for details: metspack check --level links"
 
 
-def test_a_tree_is_broken_between_words_at_a_terminal(
-    package: Path, metspack: Commands, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_narrow_tree(package: Path, metspack: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     moved(package, 1, "disk")
     plain = metspack("links", package).out
     monkeypatch.setattr(console, "width", lambda: 40)
-    said = metspack("links", package).out
-    assert said.replace("│", "").split() == plain.replace("│", "").split()
-    assert len(said.splitlines()) > len(plain.splitlines())
-    for line in said.splitlines():
+    printed = metspack("links", package).out
+    assert printed.replace("│", "").split() == plain.replace("│", "").split()
+    assert len(printed.splitlines()) > len(plain.splitlines())
+    for line in printed.splitlines():
         assert len(line) <= 40 or len(line.strip("│├└─ ").split()) == 1
-    assert "\n│       Northwind_lobseg_0/mets.xml\n" in said
+    assert "\n│       Northwind_lobseg_0/mets.xml\n" in printed
 
 
-def test_a_child_alone_is_not_broken(package: Path, metspack: Commands) -> None:
+def test_a_child_without_its_parent_is_not_broken(package: Path, metspack: Commands) -> None:
     out = metspack.fine("links", package / "Northwind_lobseg_0")
     assert out.splitlines() == [
         f"{forge.PARENT_OBJID}  (not looked at)",

@@ -7,26 +7,18 @@ import json
 import shutil
 from pathlib import Path
 
-import pytest
-
 import metspack as api
 from metspack import BuildOptions, Limits
 from tests import siards
 from tests.cli.conftest import Commands
 from tests.packages import forge
-from tests.restoring import splitting
 from tests.restoring.splitting import LOBS, SPLIT
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return splitting.forged(tmp_path / "package")
-
-
 def test_csv_is_read_back_by_others(metspack: Commands, root: Path) -> None:
-    said = metspack.fine("list", root)
-    assert said == metspack.fine("list", root, "--format", "csv")
-    rows = list(csv.DictReader(said.splitlines()))
+    printed = metspack.fine("list", root)
+    assert printed == metspack.fine("list", root, "--format", "csv")
+    rows = list(csv.DictReader(printed.splitlines()))
     assert [row["id"] for row in rows] == [lob.id for lob in LOBS]
     (split,) = (row for row in rows if row["id"] == SPLIT)
     assert split["path"].split("|") == [f"Northwind_lobseg_{n}/{LOBS[1].path(n)}" for n in range(3)]
@@ -45,8 +37,8 @@ def test_keys_that_csv_has_to_quote(metspack: Commands, tmp_path: Path) -> None:
     given[siards.TABLE] = given[siards.TABLE].replace(b"<c1>2</c1>", '<c1>a, "b"\n=é;|</c1>'.encode())
     source = siards.packed(tmp_path / "Small.siard", given)
     api.build(source, tmp_path / "out", BuildOptions(limits=Limits(files=10, bytes=1000)))
-    said = metspack.fine("list", tmp_path / "out", "--format", "csv")
-    rows = list(csv.DictReader(said.splitlines(keepends=True)))
+    printed = metspack.fine("list", tmp_path / "out", "--format", "csv")
+    rows = list(csv.DictReader(printed.splitlines(keepends=True)))
     assert [row["primary_key"] for row in rows] == ["1", 'a, "b"\n=é;|']
 
 

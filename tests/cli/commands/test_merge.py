@@ -42,7 +42,7 @@ def test_a_sip_of_packages_given_one_by_one(metspack: Commands, out: Path, tmp_p
         assert words in mets
 
 
-def test_what_cannot_be_put_together_is_said(metspack: Commands, out: Path, tmp_path: Path) -> None:
+def test_unmergeable_containers_are_reported(metspack: Commands, out: Path, tmp_path: Path) -> None:
     outcome = metspack("merge", out / "NW", "-o", tmp_path / "whole")
     assert outcome.code == 3
     assert "names the child NW_s0_t2_c4_seg_0, which is not among the containers" in outcome.err

@@ -45,7 +45,7 @@ def test_metadata_is_valid_against_the_official_grammar(name: str) -> None:
         grammar.validate(io.BytesIO(archive.read("header/metadata.xml")))
 
 
-def test_copying_writes_the_archives_and_leaves_them_alone_the_second_time(tmp_path: Path) -> None:
+def test_copying_twice_writes_the_archives_once(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "deeper"
     paths = copy_sample("northwind", folder)
     assert paths == [folder / name for name in ARCHIVES]

@@ -50,22 +50,20 @@ def test_a_build_prints_the_seal_that_sha256sum_computes(
     metspack: Commands, source: Path, tmp_path: Path, top: str, options: tuple[str, ...]
 ) -> None:
     out, file = tmp_path / "out", tmp_path / "out.seal"
-    said = metspack("build", source, "-o", out, "--max-files", "2", "--seal", file, *options).out
+    printed = metspack("build", source, "-o", out, "--max-files", "2", "--seal", file, *options).out
     sealed = Seal.parsed(file.read_text())
     assert sealed is not None
     (name,) = {line.split("  ")[1] for line in sealed.lines} - set(LINES.split())
     assert Path(name).match(top)
     assert sealed.value == by_sha256sum(out, name)
-    assert f"seal: {sealed.value}\n" in said
+    assert f"seal: {sealed.value}\n" in printed
     assert file.read_text().splitlines()[0] == f"seal: {sealed.value}"
     assert metspack("check", out, "--seal", file).code == 0
     assert metspack("check", out, "--seal", sealed.value, "--level", "links").code == 0
     assert metspack("check", out, "--seal", f"sha256:{'0' * 64}", "--level", "structure").code == 1
 
 
-def test_in_json_and_from_python_it_is_the_same_and_it_is_deterministic(
-    metspack: Commands, source: Path, tmp_path: Path
-) -> None:
+def test_in_json_and_from_python_it_is_the_same(metspack: Commands, source: Path, tmp_path: Path) -> None:
     document = json.loads(metspack.fine("build", source, "-o", tmp_path / "out", "--json"))
     built = build(source, tmp_path / "again", BuildOptions(created="2016-02-23T00:00:00Z"))
     assert document["seal"] == built.seal == by_sha256sum(tmp_path / "again", "mets.xml")
@@ -75,9 +73,7 @@ def test_in_json_and_from_python_it_is_the_same_and_it_is_deterministic(
 
 
 @pytest.mark.slow
-def test_convert_merge_and_in_place_seal_what_they_make(
-    metspack: Commands, source: Path, tmp_path: Path
-) -> None:
+def test_convert_merge_and_in_place_seal(metspack: Commands, source: Path, tmp_path: Path) -> None:
     metspack("build", source, "-o", tmp_path / "csip", "--dialect", "csip", "-q")
     metspack("merge", tmp_path / "csip", "-o", tmp_path / "merged", "--seal", tmp_path / "merged.seal")
     metspack("build", source, "-o", tmp_path / "plain", "-q")
@@ -95,7 +91,7 @@ def test_convert_merge_and_in_place_seal_what_they_make(
         assert metspack("check", tmp_path / name, "--seal", tmp_path / f"{name}.seal").code == 0
 
 
-def test_who_rewrites_all_digests_is_found_by_the_seal_alone(metspack: Commands, tmp_path: Path) -> None:
+def test_rewritten_digests_are_found_by_the_seal_only(metspack: Commands, tmp_path: Path) -> None:
     root = forge.forge(tmp_path / "out")
     forge.seal(root)
     value = by_sha256sum(root, "mets.xml")
@@ -112,9 +108,7 @@ def test_who_rewrites_all_digests_is_found_by_the_seal_alone(metspack: Commands,
     assert "F046" in {each.code for each in check(root, CheckOptions(seal=value))}
 
 
-def test_what_differs_is_named_where_the_file_of_the_seal_is_given(
-    metspack: Commands, source: Path, tmp_path: Path
-) -> None:
+def test_differences_are_named_by_a_file(metspack: Commands, source: Path, tmp_path: Path) -> None:
     out, file = tmp_path / "out", tmp_path / "s"
     metspack("build", source, "-o", out, "--seal", file, "-q")
     value = file.read_text().splitlines()[0].removeprefix("seal: ")
@@ -146,9 +140,7 @@ def test_a_seal_that_is_none_is_refused(metspack: Commands, source: Path, tmp_pa
         list(check([out, tmp_path / "other"], CheckOptions(seal=file)))
 
 
-def test_a_place_for_the_seal_is_refused_before_anything_is_made(
-    metspack: Commands, source: Path, tmp_path: Path
-) -> None:
+def test_a_bad_place_for_the_seal_is_refused(metspack: Commands, source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (tmp_path / "there").write_text("precious")
     for file, code in ((out / "seal", 2), (tmp_path / "there", 5), (tmp_path / "no/seal", 4)):
@@ -177,8 +169,8 @@ def test_the_page_says_how_to_sign_it(metspack: Commands, source: Path, tmp_path
         return done.returncode, done.stdout
 
     assert run(first) == (0, ANY)
-    code, said = run(second)
-    assert (code, 'Good "seal" signature' in said) == (0, True)
+    code, printed = run(second)
+    assert (code, 'Good "seal" signature' in printed) == (0, True)
     with (tmp_path / "out.seal").open("a") as file:
         file.write("\n")
     assert run(second)[0] != 0

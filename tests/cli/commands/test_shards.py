@@ -17,11 +17,6 @@ from tests.restoring.damages import unlisted, without_map
 from tests.restoring.splitting import LOBS, SPLIT, mets
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return splitting.forged(tmp_path / "package")
-
-
 def test_a_table_shows_every_file_with_offset_and_length(metspack: Commands, root: Path) -> None:
     lines = metspack.fine("shards", root).splitlines()
     assert [line.split() for line in lines] == [
@@ -42,9 +37,11 @@ def test_a_table_shows_every_file_with_offset_and_length(metspack: Commands, roo
 
 
 def test_json_is_a_line_for_each_lob(metspack: Commands, root: Path) -> None:
-    said = metspack.fine("shards", root, "--json", "--base", "https://archive.example/a/")
-    assert said == metspack.fine("shards", root, "--format", "json", "--base", "https://archive.example/a/")
-    found = [json.loads(line) for line in said.splitlines()]
+    printed = metspack.fine("shards", root, "--json", "--base", "https://archive.example/a/")
+    assert printed == metspack.fine(
+        "shards", root, "--format", "json", "--base", "https://archive.example/a/"
+    )
+    found = [json.loads(line) for line in printed.splitlines()]
     assert [each["lob"] for each in found] == [lob.id for lob in LOBS]
     assert {each["unit"] for each in found} == {"bytes"}
     assert found[1]["files"][2] == {
@@ -64,25 +61,25 @@ def test_names_that_could_steer_a_terminal_are_escaped_in_every_form(metspack: C
     old.rename(old.with_name(name))
     splitting.edit(root / mets(0), "record0.bin", name)
     for options in ((), ("--json",), ("--format", "doms")):
-        said = metspack.fine("shards", root, LOBS[0].id, *options)
-        assert "\u202e" not in said
-        assert "\u200b" not in said
+        printed = metspack.fine("shards", root, LOBS[0].id, *options)
+        assert "\u202e" not in printed
+        assert "\u200b" not in printed
         if options == ("--json",):
-            assert json.loads(said)["files"][0]["name"] == name
+            assert json.loads(printed)["files"][0]["name"] == name
         if "doms" in options:
-            assert etree.fromstring(said.encode()).findtext(".//file_name") == name
+            assert etree.fromstring(printed.encode()).findtext(".//file_name") == name
 
 
 @pytest.mark.parametrize("form", ["json", "doms"])
-def test_a_part_that_one_side_alone_names_is_a_finding(metspack: Commands, root: Path, form: str) -> None:
+def test_a_part_that_only_one_side_names_is_a_finding(metspack: Commands, root: Path, form: str) -> None:
     unlisted(1)(root)
     outcome = metspack("shards", root, "--format", form)
     assert outcome.code == 1
-    (said,) = outcome.err.splitlines()
+    (printed,) = outcome.err.splitlines()
     assert re.fullmatch(
         rf"error: LOB {SPLIT}, {SPLIT}\.p1: mets\.xml line \d+ names it as a part: expected a file with this "
         r"ID in ID_Northwind_lobseg_1_mets; found none",
-        said,
+        printed,
     )
     found = re.findall(r'lob"?[:=] ?"(.*?)"', outcome.out)
     assert found == [LOBS[0].id, LOBS[2].id]
@@ -92,9 +89,7 @@ def test_a_part_that_one_side_alone_names_is_a_finding(metspack: Commands, root:
     assert metspack.fine("shards", root, LOBS[0].id)
 
 
-def test_a_part_that_no_map_names_is_a_finding_and_listed_all_the_same(
-    metspack: Commands, root: Path
-) -> None:
+def test_a_part_without_a_map_is_a_finding_and_listed(metspack: Commands, root: Path) -> None:
     without_map(root)
     outcome = metspack("shards", root)
     assert outcome.code == 1
@@ -102,7 +97,7 @@ def test_a_part_that_no_map_names_is_a_finding_and_listed_all_the_same(
     assert len(outcome.out.splitlines()) == 7
 
 
-def test_files_that_are_missing_or_of_another_size_are_told(metspack: Commands, root: Path) -> None:
+def test_missing_files_and_other_sizes_are_reported(metspack: Commands, root: Path) -> None:
     form = ("--json",)
     (root / "Northwind_lobseg_0" / LOBS[0].path(0)).unlink()
     cut = root / "Northwind_lobseg_1" / LOBS[1].path(1)
@@ -128,32 +123,34 @@ def test_files_that_are_missing_or_of_another_size_are_told(metspack: Commands, 
     assert "is not a regular file" in metspack("shards", root, SPLIT, *form).err
 
 
-@pytest.mark.parametrize(("most", "told"), [(0, 0), (2, 2)])
-def test_errors_beyond_their_budget_are_counted(metspack: Commands, root: Path, most: int, told: int) -> None:
+@pytest.mark.parametrize(("most", "shown"), [(0, 0), (2, 2)])
+def test_errors_beyond_their_budget_are_counted(
+    metspack: Commands, root: Path, most: int, shown: int
+) -> None:
     (root / "Northwind_lobseg_0" / LOBS[0].path(0)).unlink()
     (root / "Northwind_lobseg_1" / LOBS[1].path(1)).unlink()
     outcome = metspack("shards", root, "--json", "--budget", f"findings={most}")
     assert outcome.code == 1
     errors = [line for line in outcome.err.splitlines() if line.startswith("error: LOB")]
-    assert len(errors) == told
+    assert len(errors) == shown
     counted = (
-        f"error: and {2 - told} more error{'s' if told == 0 else ''}, counted and not reported one by one"
+        f"error: and {2 - shown} more error{'s' if shown == 0 else ''}, counted and not reported one by one"
     )
-    assert (counted in outcome.err) is (told < 2)
+    assert (counted in outcome.err) is (shown < 2)
     assert [json.loads(line)["lob"] for line in outcome.out.splitlines()] == [LOBS[2].id]
 
 
-def test_a_lob_that_a_cell_names_and_no_mets_lists_is_told(metspack: Commands, root: Path) -> None:
+def test_a_lob_that_a_cell_names_and_no_mets_lists_is_reported(metspack: Commands, root: Path) -> None:
     child = root / mets(0)
     child.write_text(re.sub(rf'<mets:file ID="{LOBS[0].id}".*?</mets:file>', "", child.read_text()))
     splitting.agreed(root)
     outcome = metspack("shards", root, "--json")
     assert outcome.code == 1
-    (said,) = outcome.err.splitlines()
-    assert said.startswith(
+    (printed,) = outcome.err.splitlines()
+    assert printed.startswith(
         f"error: LOB {LOBS[0].id}: the archive Northwind has a cell of it: expected a file that"
     )
-    assert "which no METS lists" in said
+    assert "which no METS lists" in printed
     assert [json.loads(line)["lob"] for line in outcome.out.splitlines()] == [LOBS[1].id, LOBS[2].id]
     assert metspack("shards", root, LOBS[1].id).code == 0
     (root / "Northwind.siard").write_bytes(b"no archive")
@@ -162,9 +159,7 @@ def test_a_lob_that_a_cell_names_and_no_mets_lists_is_told(metspack: Commands, r
     assert "the cells of an archive cannot be compared with METS" in outcome.err
 
 
-def test_a_child_that_cannot_be_read_is_told_and_the_others_are_listed(
-    metspack: Commands, root: Path
-) -> None:
+def test_an_unreadable_child_and_the_others(metspack: Commands, root: Path) -> None:
     (root / mets(2)).unlink()
     outcome = metspack("shards", root, "--json")
     assert outcome.code == 1
@@ -180,8 +175,8 @@ def test_a_lob_under_another_id_and_one_in_the_archive(metspack: Commands, tmp_p
     lobs = [siards.Lob(data=b"one"), siards.Lob(data=b"one", file=file)]
     source = siards.packed(tmp_path / "Small.siard", siards.parts(lobs))
     metspack("build", source, "-o", tmp_path / "out", "-q")
-    (said,) = metspack.fine("shards", tmp_path / "out", "s0.t0.c2.r2", "--json").splitlines()
-    assert json.loads(said)["lob"] == "s0.t0.c2.r1"
+    (printed,) = metspack.fine("shards", tmp_path / "out", "s0.t0.c2.r2", "--json").splitlines()
+    assert json.loads(printed)["lob"] == "s0.t0.c2.r1"
     metspack("build", source, "-o", tmp_path / "in", "-q", "--min-size", "1MB")
     outcome = metspack("shards", tmp_path / "in", "s0.t0.c2.r2")
     assert (outcome.code, outcome.out) == (3, "")
@@ -190,9 +185,7 @@ def test_a_lob_under_another_id_and_one_in_the_archive(metspack: Commands, tmp_p
     assert metspack.fine("shards", tmp_path / "in") == "0 LOBs in 0 files, 0 bytes\n"
 
 
-def test_a_lob_whose_parts_are_not_right_is_told_and_the_others_are_listed(
-    metspack: Commands, root: Path
-) -> None:
+def test_a_lob_with_wrong_parts_and_the_others(metspack: Commands, root: Path) -> None:
     splitting.edit(root / mets(1), 'SEQ="1"', 'SEQ="one"')
     outcome = metspack("shards", root, "--json")
     assert outcome.code == 1

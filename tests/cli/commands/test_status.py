@@ -1,4 +1,4 @@
-"""How far a run is, and how to go on with it."""
+"""The state of a run, and the way to resume it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def stopped(metspack: Commands, northwind_full: Path, tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def test_a_stopped_run_is_shown_and_goes_on(metspack: Commands, stopped: Path, northwind_full: Path) -> None:
+def test_a_stopped_run_is_shown_and_resumes(metspack: Commands, stopped: Path, northwind_full: Path) -> None:
     for path in (stopped, stopped.with_name("out.partial")):
         outcome = metspack("status", path)
         assert outcome.code == 6
@@ -53,23 +53,19 @@ def test_a_stopped_run_is_shown_and_goes_on(metspack: Commands, stopped: Path, n
     assert metspack("status", stopped).out == f"{stopped}: complete\n"
 
 
-def test_nothing_is_kept_when_nobody_wants_it(
-    metspack: Commands, northwind_full: Path, tmp_path: Path
-) -> None:
+def test_an_interrupted_run_is_discarded(metspack: Commands, northwind_full: Path, tmp_path: Path) -> None:
     outcome = interrupted(metspack, northwind_full, tmp_path / "out", "--discard-on-interrupt")
     assert (outcome.code, names(tmp_path)) == (143, set())
     assert outcome.err.startswith("error: interrupted; nothing unfinished was left behind\n")
 
 
 def test_it_is_json_by_its_schema(metspack: Commands, stopped: Path) -> None:
-    found = json.loads(metspack("status", stopped, "--json").out)
+    found = valid(metspack, "status", "status", stopped, code=6)
     assert (found["state"], found["command"], found["segments_done"]) == ("stopped", "build", 2)
 
 
 @pytest.mark.parametrize("command", ["restore", "merge"])
-def test_a_stopped_restore_and_merge_go_on(
-    command: str, metspack: Commands, northwind: Path, tmp_path: Path
-) -> None:
+def test_restore_and_merge_resume(command: str, metspack: Commands, northwind: Path, tmp_path: Path) -> None:
     package, target = tmp_path / "package", tmp_path / "out"
     metspack.fine("build", northwind, "-o", package, "--dialect", "csip", "--max-files", "4")
 
@@ -95,4 +91,3 @@ def test_what_is_not_there_is_an_error(metspack: Commands, tmp_path: Path) -> No
     assert metspack("status", tmp_path / "none").code == 3
     (tmp_path / "out.partial").mkdir()
     assert metspack("status", tmp_path / "out").code == 3
-    assert valid is not None

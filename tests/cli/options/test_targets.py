@@ -1,4 +1,4 @@
-"""Options of the command line go to fields of the options that functions take; each of these is reached."""
+"""Options of the command line set fields of the functions' options, and each field is set."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ def names(*options: type[Any]) -> set[str]:
     ("groups", "options"),
     [(BUILD, (BuildOptions, CsipOptions, Agents)), ((LookGroup,), (CheckOptions,))],
 )
-def test_every_option_goes_to_a_field(
-    groups: tuple[type[Group], ...], options: tuple[type[Any], ...]
-) -> None:
+def test_each_option_has_a_field(groups: tuple[type[Group], ...], options: tuple[type[Any], ...]) -> None:
     # The one that is not called like the field it goes to: the dialect reads it.
     assert targets(*groups) - {"preservation_agent"} <= names(*options)
 

@@ -1,10 +1,10 @@
-"""What a progress is told."""
+"""The stages of a progress, as an observer sees them."""
 
 from __future__ import annotations
 
 
-class Told:
-    """What was told of each stage: its total, and the sum of the amounts."""
+class RecordedStages:
+    """Each stage by name, with its total and the sum of the amounts."""
 
     def __init__(self) -> None:
         self.stages: dict[str, tuple[int | None, int]] = {}
