@@ -22,7 +22,7 @@ _Function = ast.FunctionDef
 _STATED = {"what", "problem", "why", "message", "said", "fault", "text_of"}
 """The names of parameters that hold a part of a message."""
 _WORDS = re.compile("[a-z]{2,}.* [a-z]{2,}|^is missing|^is empty")
-_FAULT = re.compile("fault|problem|in_the_way|obstacle|unlike")
+_FAULT = re.compile("fault|problem|obstruction|obstacle|unlike")
 _VALUES = {
     "another zip file",
     "invalid token",

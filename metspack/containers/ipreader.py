@@ -1,4 +1,4 @@
-"""IPs packed in zip and tar files: their entries listed and read in place, never extracted."""
+"""Read IPs packed in zip and tar files: entries are listed and read in place, never extracted."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 ZIP, TAR = b".zip", b".tar"
 SUFFIXES = (ZIP, TAR)
 _APPLE_DOUBLE = b"._"  # the prefix of the file that macOS writes beside another of the same name
-_OPEN = 32  # a check looks through all packs of a package several times: those that stay open are read once
+_OPEN = 32  # the most open packs: a check reads the directory of an open one only once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """An entry: ``kind`` is f (file), d (folder), l (link), s (special); files may have a size."""
+    """An entry: its name, its kind, and for files perhaps the size in bytes.
+
+    ``kind`` is f (file), d (folder), l (link) or s (special file).
+    """
 
     name: bytes
     kind: str
@@ -36,7 +39,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """A file opened for reading: its size in bytes, and a function that yields them all."""
+    """A file opened for reading: its size in bytes, and a function that yields all of them."""
 
     size: int
     chunks: Callable[[], Iterator[bytes]]
@@ -46,7 +49,7 @@ class Content:
         return reading.blocks(self.chunks())
 
     def lines(self) -> Iterator[bytes]:
-        """Yield lines with their line feed; a longer one than any path needs is cut into pieces."""
+        """Yield lines with their line feeds; a line longer than ``reading.BLOCK`` is cut."""
         return reading.lines(self.blocks())
 
 
@@ -62,11 +65,11 @@ class Compressed:
 
 
 class PackedError(SourceError):
-    """A zip or tar file, or something in it, is damaged, misleading or not readable."""
+    """A zip or tar file, or an entry of it, is damaged, misleading or unreadable."""
 
 
 def unpacked_name(name: bytes) -> bytes | None:
-    """Return the name or path of a zip or tar file without suffix, or None for any other file."""
+    """Return a zip or tar file's name or path without its suffix, or None for other files."""
     suffix = next((each for each in SUFFIXES if name.lower().endswith(each)), None)
     is_of_macos = name.rpartition(b"/")[2].startswith(_APPLE_DOUBLE)
     return None if suffix is None or is_of_macos else name[: -len(suffix)]
@@ -84,7 +87,7 @@ def form_of(head: bytes) -> str:
 
 
 class PackFile:
-    """The entries of a zip or tar file by their paths, as its directory has them."""
+    """The entries of an open zip or tar file, by their paths in its directory."""
 
     def __init__(self, path: FileBelow, directory: ZipContainer | Tar) -> None:
         self._path = path
@@ -103,7 +106,7 @@ class PackFile:
 
     @property
     def held(self) -> HeldMedium:
-        """The value with which another process can open the file."""
+        """The file in the form by which another process can open it."""
         return self._directory.medium.held
 
     def extent(self, path: str) -> ZipExtent | None:
@@ -131,7 +134,7 @@ class PackFile:
         return FileRange(file=self._path, offset=offset, size=extent.size)
 
     def stray(self) -> str:
-        """Return words on bytes outside all entries, or on a missing end, or "" for neither."""
+        """Return words on bytes outside all entries or on a missing end, or "" without either."""
         return self._directory.stray()
 
     def close(self) -> None:
@@ -140,7 +143,7 @@ class PackFile:
 
 
 class OpenPacks:
-    """Zip and tar files opened when they are needed, a few at a time; for one thread."""
+    """Zip and tar files opened on first use, a few at a time; for one thread."""
 
     def __init__(self, budgets: Budgets) -> None:
         self._budgets = budgets
@@ -175,5 +178,5 @@ class OpenPacks:
 
 
 def without(path: FileBelow, error: SourceError) -> str:
-    """Return an error's message without the file's path in front."""
+    """Return an error's message without the path that it begins with."""
     return error.message.removeprefix(f"{path}: ")

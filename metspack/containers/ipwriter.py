@@ -1,8 +1,8 @@
-"""Write each IP as one zip or tar file, which holds the IP's folder and grows file by file.
+"""Write each IP as one zip or tar file that contains the IP's folder, file by file.
 
-Unpacked beside one another such files give, byte for byte, the package that is not packed; so METS is the
-same in both, and an IP is found in its file by its OBJID. The same IP gives the same bytes: files in the
-order of ``put``, one time for all files, no owners.
+Unpacked side by side these files give, byte for byte, the package with folders: METS is the same in both, and
+an OBJID leads to an IP's file as to its folder. The same IP gives the same bytes: files in the order of
+``put``, all with one time and without owners.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _MODE = 0o644
 def packed_size(form: str | None, files: Iterable[tuple[int, int]], *, name: int) -> int:
     """Estimate the bytes of an IP's packed file, or of its folder with the form None.
 
-    ``files`` are counts of files, each with their bytes in all. Files counted together are taken to have one
-    size, and names to have ``name`` characters.
+    ``files`` are counts of files with their sum of bytes. Files of one count are taken to have the same size,
+    and all names to have ``name`` characters.
     """
     total = 0
     for count, size in files:
@@ -50,10 +50,10 @@ def packed_size(form: str | None, files: Iterable[tuple[int, int]], *, name: int
 
 
 class Destination(Protocol):
-    """A destination that files are put into one after the other, each once."""
+    """A folder or packed file into which files are put, one after the other, each once."""
 
     def put(self, path: str, blocks: Iterable[bytes], size: int) -> None:
-        """Put a file of ``size`` bytes; no part of it stays when ``blocks`` raises.
+        """Put a file of ``size`` bytes; if ``blocks`` raises, no part of it stays.
 
         Raises ``TargetError``.
         """
@@ -63,10 +63,10 @@ class Destination(Protocol):
 
 
 class Folder(Closable):
-    """A new folder, which files are written into; a context manager.
+    """A new folder for files; a context manager.
 
-    Raises ``TargetError`` when it exists, unless it is ``shared`` with other processes. With ``is_synced``
-    False the caller puts the files on disk, all together.
+    Raises ``TargetError`` if it exists, unless it is ``shared`` with other processes. With ``is_synced``
+    False the caller puts all files on disk together.
     """
 
     def __init__(self, root: Path, *, shared: bool = False, is_synced: bool = True) -> None:
@@ -90,20 +90,20 @@ class Folder(Closable):
         folder.write(name, data)
 
     def link(self, path: str, folder: int, file: str) -> bool:
-        """Make a hard link to a file of another open folder; its content need not be on disk.
+        """Make a hard link to a file of another open folder; return False without such a file.
 
-        Return False when there is no such file. Raises ``TargetError`` when it cannot be linked.
+        Raises ``TargetError`` if it cannot be linked.
         """
         here, name = self._enter(path)
         return here.link(name, folder, file)
 
     def take_back(self, path: str) -> None:
-        """Remove a file that was put here, if it still exists; raises ``TargetError``."""
+        """Remove a file of the folder, if it exists; raises ``TargetError``."""
         folder, name = self._enter(path)
         folder.take_back(name)
 
     def _enter(self, path: str) -> tuple[writing.OpenFolder, str]:
-        """Return the open folder of a file, made if it is not the last one, and the file's name."""
+        """Return the folder of a file, opened unless it is the last one, and the file's name."""
         folder, _, name = path.rpartition("/")
         if self._open is None or self._open[0] != folder:
             self.close()
@@ -117,7 +117,7 @@ class Folder(Closable):
             self._made.add(folder)
 
     def close(self) -> None:
-        """Close the folder that is open."""
+        """Close the folder of the last file."""
         if self._open is not None:
             (_, folder), self._open = self._open, None
             folder.close()
@@ -125,7 +125,7 @@ class Folder(Closable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packing:
-    """The packing of IPs: the form, one of ``FORMS``, and the time of all files, as xs:dateTime."""
+    """The packing of IPs: one of ``FORMS``, and the time of all files as xs:dateTime."""
 
     form: str
     created: str
@@ -142,7 +142,7 @@ class Packing:
         return f"{ip}.{self.form}"
 
     def open_pack(self, package: Path, ip: str, work: Path, algorithms: Iterable[str]) -> Pack:
-        """Open the file of an IP, to be filled; ``work`` is a folder for no other use."""
+        """Make the file of an IP, to be filled; ``work`` is a folder for temporary files."""
         target = package / self.file(ip)
         writing.make_directories(target.parent)
         form = _Zip if self.form == ZIP else _TarWriter
@@ -151,7 +151,7 @@ class Packing:
 
 
 class _Zip:
-    """A growing zip file, with ZIP64 for large sizes, offsets and numbers; its owner closes it."""
+    """A growing zip file, with ZIP64 for large sizes, offsets and numbers; ``Pack`` closes it."""
 
     def __init__(self, target: Path, work: Path, when: datetime) -> None:
         self._writer = ZipWriter(target, work)
@@ -173,7 +173,7 @@ class _Zip:
 
 
 class _TarWriter:
-    """A growing tar file: ustar, and pax where a name or size needs it; its owner closes it."""
+    """A growing tar file: ustar, and pax for a long name or large size; ``Pack`` closes it."""
 
     def __init__(self, target: Path, work: Path, when: datetime) -> None:
         del work
@@ -213,17 +213,17 @@ def _header(name: str, size: int, when: int) -> bytes:
     if name.isascii():
         try:
             return info.tobuf(USTAR_FORMAT)
-        except ValueError:  # a name or a size that ustar has no room for
+        except ValueError:  # a name or size too large for ustar
             pass
     return info.tobuf(PAX_FORMAT)
 
 
 class Pack:
-    """The file of one IP while it is filled; a context manager, which removes it on error.
+    """The packed file of one IP; a context manager that removes the file after an error.
 
-    Paths are those below the IP's folder, which is the one at the file's root. Small files are hashed as they
-    are written; all other bytes are read back for hashing, as a zip file's local headers are complete only
-    after their data.
+    Paths are those below the IP's folder, the one folder at the root of the file. Small files are hashed as
+    they are written; all other bytes are read back for hashing, as a zip file's local headers are complete
+    only after the data.
     """
 
     def __init__(self, form: _Zip | _TarWriter, folder: str, algorithms: tuple[str, ...]) -> None:
@@ -240,7 +240,7 @@ class Pack:
         self._form.add(f"{self._folder}/{path}", blocks, size)
 
     def put_small(self, path: str, data: bytes | memoryview) -> None:
-        """Add a file of these bytes, which is written with those that follow it."""
+        """Add a file of these bytes; several such files are written together."""
         self._waiting.append((f"{self._folder}/{path}", bytes(data)))
         self._held += len(data)
         if self._held >= SMALL or len(self._waiting) == LONGEST:
@@ -259,11 +259,11 @@ class Pack:
         self._hashed = self._form.file.size
 
     def below(self, folder: str) -> Destination:
-        """Return a destination for files below a folder of the IP ("" is the IP's folder)."""
+        """Return the destination for files below a folder of the IP, "" for the IP's folder."""
         return _PackedFolder(self, f"{folder}/") if folder else self
 
     def take(self, root: Path, ip: str, files: Mapping[str, Hashers]) -> None:
-        """Add the files below ``root``, sorted; ``ip`` is the IP's folder there."""
+        """Add ``files``, which are below ``root``, in sorted order; ``ip`` is the IP's folder there."""
         for path in sorted(files, key=str.encode):
             self.put(path.removeprefix(f"{ip}/"), _blocks(root / path), files[path].size)
 

@@ -1,7 +1,7 @@
-"""Directories of tar files (POSIX ustar and pax, GNU long names), with the members' extents.
+"""Read the directories of tar files: POSIX ustar and pax, and GNU long names.
 
-Members are read in place and never extracted. Anything that could be read in two ways (a name twice, a name
-that leaves its folder) is refused, as the zip reader does.
+Members are read in place and never extracted. Ambiguous files (a name twice, a name that leads out of its
+folder) are refused, as by the zip reader.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from metspack.model import ZipExtent
 from metspack.system import os
 
 _BLOCK = 512
-_LONGEST = 1 << 20  # a pax header or a GNU long name; no file system has longer names
+_LONGEST = 1 << 20  # the most bytes of a pax header or a GNU long name
 _KINDS = {b"1": "l", b"2": "l", b"3": "s", b"4": "s", b"5": "d", b"6": "s", b"D": "d"}
-"""The kinds of members (D: a folder with an incremental backup's list); others are files."""
+"""The kinds of members by type flag (D: a folder of an incremental backup); others are files."""
 _GLOBAL, _LONG_NAME = b"g", b"L"
 _EXTENDED = {b"x", b"X", _GLOBAL, _LONG_NAME}
-_PASSED_OVER = {b"A", b"K", b"V"}  # an ACL of Solaris, a link's long target, the label of a GNU tar
+_IGNORED = {b"A", b"K", b"V"}  # an ACL of Solaris, a link's long target, the label of a GNU tar
 _SPARSE = "has a sparse member, whose bytes are not all there: unpack it with GNU tar and take the folder"
 _VOLUME = "begins with the rest of a member: it is one of several volumes; unpack them together (tar -xM)"
 _IN_PART = {b"S": _SPARSE, b"M": _VOLUME}
@@ -36,7 +36,7 @@ _HINT = "Get the file again from another copy, or unpack it with a tool that you
 
 
 class Member(NamedTuple):
-    """A member: ``kind`` f (file), d (folder, its name ends with ``/``), l (link), s (special)."""
+    """A member: ``kind`` is f (file), d (folder, its name ends with ``/``), l (link), s (special)."""
 
     name: bytes
     kind: str
@@ -47,8 +47,8 @@ class Member(NamedTuple):
 class Tar(tempdb.Scratch):
     """A tar file opened for reading; a context manager.
 
-    The directory is in a temporary database on disk. Raises SourceError when it is not a tar file, or is
-    damaged, cut off or misleading, and OSError as the system does.
+    Its directory is in a temporary database on disk. Raises SourceError for another kind of file, and for a
+    damaged, truncated or misleading one, and OSError.
     """
 
     __slots__ = ("_end", "_holes", "medium", "what")
@@ -105,24 +105,24 @@ class Tar(tempdb.Scratch):
             yield Member(*row)
 
     def stray(self) -> str:
-        """Return words on an end that is missing, or on bytes behind it, or "" for a usual end.
+        """Return words on a missing end, or on bytes after the end, or "" for a usual end.
 
-        One block of zeros is enough: no program writes it before the last member.
+        One block of zeros is an end: no program writes one between members.
         """
         if self.medium.pread(_BLOCK, self._end) != bytes(_BLOCK):
             at = min(self._end, self.medium.size)
-            return f"has no end at byte {at:,} (expected blocks of zeros): members behind it may be cut off"
+            return f"has no end at byte {at:,} (expected blocks of zeros): members may be missing there"
         at = self._end
         if self.medium.size - at > self._holes:
             return (
-                f"has more than {self._holes:,} bytes from byte {at:,} on, behind its end (--budget holes=N)"
+                f"has more than {self._holes:,} bytes from byte {at:,} on, after its end (--budget holes=N)"
             )
         for block in self.medium.chunks(at):
             if rest := block.lstrip(b"\0"):
                 at += len(block) - len(rest)
                 return (
-                    f"has {self.medium.size - at:,} bytes from byte {at:,} on, behind its end at byte "
-                    f"{self._end:,} (expected zeros alone): what they hold was not looked at"
+                    f"has {self.medium.size - at:,} bytes from byte {at:,} on, after its end at byte "
+                    f"{self._end:,} (expected only zeros): they were not read"
                 )
             at += len(block)
         return ""
@@ -146,7 +146,7 @@ class Tar(tempdb.Scratch):
             if kind in _EXTENDED:
                 found = self._extended(kind, self._short(data, size))
                 extended |= {} if kind == _GLOBAL else found
-            if kind in _EXTENDED | _PASSED_OVER:
+            if kind in _EXTENDED | _IGNORED:
                 continue
             if kind in _IN_PART:
                 raise self._refusal(_IN_PART[kind])
@@ -158,20 +158,20 @@ class Tar(tempdb.Scratch):
             raw = extended.get(b"path") or _short_name(block)
             what = _KINDS.get(kind, "d" if raw.endswith(b"/") else "f")
             if name := self._name(raw):
-                # With its slash a folder sorts right before its contents.
+                # With the slash a folder sorts right before its contents.
                 slash = b"/" if what == "d" else b""
                 yield Member(name=name + slash, kind=what, offset=data, size=size)
             extended = {}
         self._end = at
 
     def _header(self, block: bytes, at: int) -> tuple[bytes, int]:
-        """Return a header's type and size; raises SourceError when its checksum is wrong."""
+        """Return the type flag and size in a header; raises SourceError for a wrong checksum."""
         stated = _OCTAL.fullmatch(block[148:156])
         found = sum(block) - sum(block[148:156]) + 8 * 0x20
         if len(block) < _BLOCK or stated is None or int(stated[1] or b"0", 8) != found:
             raise self._refusal(f"is not a tar file, or damaged: no header at byte {at:,}")
         size = block[124:136]
-        if size[0] & 0x80:  # GNU, for sizes that octal digits cannot hold
+        if size[0] & 0x80:  # GNU's form of sizes beyond 11 octal digits
             return block[156:157], int.from_bytes(size, "big") & ((1 << 88) - 1)
         digits = _OCTAL.fullmatch(size)
         if digits is None:

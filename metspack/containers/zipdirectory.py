@@ -1,4 +1,4 @@
-"""Central directories of zip files: found, checked, and read record by record."""
+"""Find, check and read central directories of zip files, record by record."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _unusual = re.compile(rb"[\\\0:]|/[/.]|\A[/.]|\A\Z").search
 
 
 def read(medium: Medium, start: int, length: int, what: str) -> bytes:
-    """Return exactly ``length`` bytes from ``start``; raises SourceError when there are fewer."""
+    """Return exactly ``length`` bytes from ``start``; raises SourceError if the file has fewer."""
     try:
         data = medium.pread(length, start)
     except OSError as error:
@@ -59,7 +59,7 @@ def read(medium: Medium, start: int, length: int, what: str) -> bytes:
 
 
 def unreadable(what: str, error: OSError, start: int) -> SourceError:
-    """Return the error for bytes that the operating system fails to read."""
+    """Return the error for bytes from ``start`` on that the operating system cannot read."""
     return SourceError(
         f"{what}: cannot be read at byte {start:,}: {error.strerror or error}",
         hint="The disk or network may be failing: copy the file to another disk and try again.",
@@ -68,7 +68,7 @@ def unreadable(what: str, error: OSError, start: int) -> SourceError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directory:
-    """The central directory by the end of a zip file: number of entries, start and end offsets."""
+    """The central directory as the end records state it: number of entries, start and end offsets."""
 
     entries: int
     start: int
@@ -78,7 +78,7 @@ class Directory:
 
 
 class _End(NamedTuple):
-    """The numbers in an end of central directory record of either kind, in the record's order."""
+    """The numbers in an end record, of zip or ZIP64, in the order of the record."""
 
     disk: int
     directory_disk: int
@@ -91,8 +91,8 @@ class _End(NamedTuple):
 def directory(medium: Medium, size: int, what: str) -> Directory:
     """Return the place of the central directory of a zip file of ``size`` bytes.
 
-    Raises SourceError when the file is not a zip file, is cut off, has other bytes before or after the
-    archive, spans several disks, or misstates its directory (APPNOTE 4.3.14 to 4.3.16).
+    Raises SourceError for another kind of file, a truncated one, other bytes before or after the archive,
+    several disks, and end records that contradict the directory (APPNOTE 4.3.14 to 4.3.16).
     """
     if not size:
         raise SourceError(f"{what}: is empty; expected a zip file", hint=DAMAGED)
@@ -130,7 +130,7 @@ def _count_differs(stated: int, found: str, what: str) -> SourceError:
 
 
 def _end_position(medium: Medium, tail: bytes, base: int, size: int, what: str) -> int:
-    """Return the offset of the end record: the one whose comment reaches to the last byte."""
+    """Return the offset of the end record, whose comment reaches to the last byte."""
     position = tail.find(_END_MAGIC)
     stray = -1
     while position >= 0 and position + END.size <= len(tail):
@@ -147,12 +147,12 @@ def _end_position(medium: Medium, tail: bytes, base: int, size: int, what: str) 
         stray = position
         position = tail.find(_END_MAGIC, position + 1)
     if stray >= 0:
-        _refuse_trailing(tail, stray, base, size, what)
+        _check_trailing(tail, stray, base, size, what)
     raise _no_zip(read(medium, 0, min(size, 1024), what), what)
 
 
-def _refuse_trailing(tail: bytes, position: int, base: int, size: int, what: str) -> None:
-    """Raise SourceError when the end record belongs to this file, right behind its directory."""
+def _check_trailing(tail: bytes, position: int, base: int, size: int, what: str) -> None:
+    """Raise SourceError if an end record is right behind a directory, before the file's end."""
     end = _End(*END.unpack_from(tail, position)[1:7])
     expected = (end.start, end.length, base + position)
     if MAX32 not in expected and end.start + end.length != base + position:
@@ -211,7 +211,7 @@ def _end64(medium: Medium, locator: bytes, locator_at: int, what: str) -> tuple[
 
 
 def _check_both(short: _End, wide: _End, position: int, what: str) -> None:
-    """Raise SourceError unless each number of the short end record is the wide one's or maximal."""
+    """Raise SourceError unless each number of the end record is ZIP64's or the maximum."""
     for (name, maximum), stated, expected in zip(_MAXIMA.items(), short, wide, strict=True):
         if stated not in {maximum, expected}:
             raise SourceError(
@@ -251,12 +251,12 @@ def _check_place(medium: Medium, end: _End, stop: int, what: str) -> None:
 
 
 class CentralRecords:
-    """The records of a central directory in order, each checked; iterating reads them once.
+    """The records of a central directory in order, each checked; each iteration reads them.
 
-    Each is a tuple in the form of a ``Row``. After iterating, and for those read so far: ``ordered`` when
-    each entry begins after the least end of the one before it, so that they are disjoint (30 bytes of local
-    header, the name and the compressed data); ``zip64`` when a record uses or needs ZIP64 (version 4.5).
-    Raises SourceError as ``central_row`` does, and when the directory differs from the end record.
+    Each is a tuple in the form of a ``Row``. For the records read so far: ``ordered`` if each entry begins
+    after the least end of the one before (30 bytes of local header, the name and the compressed data), so
+    that they are disjoint; ``zip64`` if a record uses or needs ZIP64 (version 4.5). Raises SourceError as
+    ``central_row`` does, and if the directory differs from the end record.
     """
 
     __slots__ = ("_budgets", "_directory", "_least", "_medium", "_what", "ordered", "zip64")
@@ -292,8 +292,7 @@ class CentralRecords:
     def _take(self, buffer: bytes, base: int) -> Generator[tuple[Any, ...], None, tuple[int, int]]:
         """Yield the whole records in ``buffer``, which begins at ``base``; return bytes and number.
 
-        This loop runs ten million times: it takes ordinary records; ``central_row`` takes or refuses unusual
-        ones.
+        As this loop runs ten million times, it checks ordinary records only; ``central_row`` checks the rest.
         """
         unpack, ratio, edge = CENTRAL.unpack_from, self._budgets.ratio, len(buffer) - CENTRAL.size
         position = count = 0
@@ -332,7 +331,7 @@ class CentralRecords:
                 offset, compressed = row.offset, row.compressed
                 yield row
             else:
-                # A Row in all but type: making one takes as long as checking it.
+                # A tuple in the form of a Row: making a Row would take as long as the checks.
                 yield offset, raw.decode(), compressed, size, crc, method, flags, base + position
             if needed == ZIP64_VERSION:
                 self.zip64 = True
@@ -346,7 +345,7 @@ class CentralRecords:
     def _far(self, buffer: bytes, position: int, size: int, compressed: int) -> int:
         """Return the offset beyond 4 GiB in the extra field at ``position``, or 0xFFFFFFFF.
 
-        Archives with LOBs are large, so that this form, a ZIP64 field with only an offset, is ordinary.
+        The field must be a ZIP64 field with only an offset, the ordinary form in large archives.
         """
         number, length, offset = _ZIP64_OFFSET.unpack_from(buffer, position)
         is_only_field = (number, length) == (ZIP64_EXTRA, 8) and MAX32 not in (size, compressed)
@@ -357,7 +356,7 @@ class CentralRecords:
 
 
 class RecordWindow:
-    """Central records by offset: read ahead while they are taken in physical order."""
+    """Central records by their offset, read ahead while they are requested in order."""
 
     __slots__ = ("_block", "_medium", "_next", "_start", "_stop", "_what")
 

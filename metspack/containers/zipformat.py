@@ -1,7 +1,7 @@
-"""Structures of zip files: records, flags, limits and accepted features; reads no file.
+"""Structures of zip files: records, flags, limits and accepted features; pure.
 
-Clause numbers "APPNOTE" are PKWARE's; SIARD requires version 6.3.2 of it (SIARD 2.2 G_4.1-1).
-Anything that two readers could understand in two ways is refused: an archive has one content.
+"APPNOTE" is PKWARE's specification; SIARD requires version 6.3.2 of it (SIARD 2.2 G_4.1-1). An ambiguous
+archive, in which two readers could find different content, is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from metspack.model import ZipExtent
 
 LOCAL = struct.Struct("<IHHHHHIIIHH")
 CENTRAL = struct.Struct("<IHHHH4xIIIHHHH2xII")
-"""A central record without time and internal attributes, which leave the content unchanged."""
+"""A central record without time and internal attributes, which do not affect the content."""
 WHOLE_CENTRAL = struct.Struct("<IHHHHHHIIIHHHHHII")
 """A central record with all its fields, to be written."""
 END = struct.Struct("<IHHHHIIH")
@@ -53,7 +53,7 @@ MEANT_UTF8 = 0x1_0000
 BY_FIELD = 0x2_0000
 """Added to flags: the name is in the extra field ``UNICODE_PATH``.
 
-The bits above hold the CRC-32 of the header's name.
+The bits from ``_CRC_AT`` on are the CRC-32 of the name in the header.
 """
 _CRC_AT = 18
 _ENCRYPTED = 0x0001 | 0x0040 | 0x2000
@@ -70,7 +70,7 @@ _AES = 99
 ZIP64_EXTRA = 1
 UNICODE_PATH = 0x7075
 renames = re.compile(rb"up..\x01", re.DOTALL).search
-"""Search for bytes that can be a Unicode Path extra field."""
+"""Searches for bytes that may be a Unicode Path extra field."""
 ZIP64_VERSION = 45
 """The version that is needed for sizes and offsets of 8 bytes (APPNOTE 4.4.3.2)."""
 _SHOWN = 120
@@ -129,7 +129,7 @@ class Lengths(NamedTuple):
 
 
 def kind(head: bytes) -> str:
-    """Return words for the format of a file by ``head``, its first 512 bytes or more, or all."""
+    """Return words for the format of a file by its first bytes, 512 or more, or all."""
     for magic, name in _KINDS:
         if head.startswith(magic):
             return name
@@ -150,10 +150,10 @@ def refusal(what: str, name: str, problem: str, hint: str) -> SourceError:
 
 
 def encoded(name: str, flags: int) -> bytes:
-    """Return an entry's name as the archive holds it, or b"" if its extra field has another."""
+    """Return an entry's name in the archive's encoding, or b"" for one in the extra field."""
     if flags & BY_FIELD:
         return b""
-    # ASCII is the same in both, and cp437 takes ten times as long.
+    # ASCII is the same in both encodings, and encoding to cp437 takes ten times as long.
     return name.encode("utf-8" if flags & (UTF8 | MEANT_UTF8) or name.isascii() else "cp437")
 
 
@@ -168,10 +168,10 @@ def unicode_path(raw: bytes, extra: bytes) -> str | None:
 
 
 def _named(raw: bytes, extra: bytes, made: int, flags: int, what: str) -> tuple[str, int]:
-    """Return an entry's name, and its flags with the encoding that was found (APPNOTE D.1, D.2).
+    """Return an entry's name, and its flags with the detected encoding (APPNOTE D.1, D.2).
 
     Programs on Unix and macOS write UTF-8 without a flag. Raises SourceError for a name that contradicts its
-    flag, and for another name in the extra field where the header's is flagged as UTF-8 or unfit.
+    flag, and if the extra field has another name than a header's that is flagged as UTF-8 or unfit.
     """
     is_meant = made >> 8 in _UNIX_SYSTEMS and not raw.isascii() and not flags & UTF8
     try:
@@ -186,7 +186,7 @@ def _named(raw: bytes, extra: bytes, made: int, flags: int, what: str) -> tuple[
     path = unicode_path(raw, extra)
     if path is None or path == name:
         return name, flags
-    # Programs that do not read the field go by the header, where a backslash can be half a character.
+    # Programs that ignore the field take the header's name, where a backslash can be half a character.
     fault = name_fault(name.replace("\\", "_"))
     if flags & UTF8:
         fault = "its name is marked as UTF-8 (flag bit 11)"
@@ -217,11 +217,11 @@ def name_fault(name: str) -> str:
 
 
 def central_row(record: bytes, at: int, what: str, budgets: Budgets) -> Row:
-    """Return the entry of a whole central record at offset ``at``, with everything checked.
+    """Return the entry of a whole central record at offset ``at``, after all checks.
 
-    Raises SourceError for each feature that is not accepted: unfit names, links and special
-    files, encryption, other methods than stored and deflated, several disks, ratios over budget,
-    directories with data, ZIP64 fields that do not fit (APPNOTE 4.3.12).
+    Raises SourceError for each feature that is not accepted: unfit names, links and special files,
+    encryption, methods other than stored and deflated, several disks, ratios over budget, directories with
+    data, ZIP64 fields of a wrong length (APPNOTE 4.3.12).
     """
     fields = CENTRAL.unpack_from(record)
     _, made, _, flags, method, crc, short_compressed, short_size, *lengths, short_disk = fields[:-2]
@@ -291,7 +291,7 @@ def _faults(row: Row, made: int, attributes: int, budgets: Budgets) -> Iterator[
 
 
 def extra_field(extra: bytes, number: int = ZIP64_EXTRA) -> bytes | None:
-    """Return the data of the first extra field with that id, or None (APPNOTE 4.5.1)."""
+    """Return the data of the first extra field with an id, or None (APPNOTE 4.5.1)."""
     field = next((field for found, field in extra_fields(extra) if found == number), b"")
     return field[4:] if field and len(field) == 4 + int.from_bytes(field[2:4], "little") else None
 
@@ -310,8 +310,8 @@ def extra_fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
 def widened(short: tuple[int, int, int, int], extra: bytes) -> tuple[int, int, int, int]:
     """Return size, compressed size, offset and disk, maximal ones from the ZIP64 field.
 
-    The field holds exactly those (APPNOTE 4.5.3), or all from the first on, as some programs write;
-    then the ones that were not at their maximum must agree. Raises ValueError with the fault.
+    The field has exactly those (APPNOTE 4.5.3), or, as some programs write, all from the first on; then the
+    others must agree. Raises ValueError with the fault.
     """
     size, compressed, offset, disk = short
     needed = [size == MAX32, compressed == MAX32, offset == MAX32, disk == MAX16]
@@ -340,10 +340,10 @@ _WHOLE_ZIP64 = {16: "<QQ", 24: "<QQQ", 28: "<QQQI"}
 def local_header_length(head: bytes, extent: ZipExtent, what: str) -> tuple[int, bool, bool]:
     """Return a local header's length in bytes, and whether a descriptor may and must follow.
 
-    ``head`` is the archive from ``extent.offset`` on and holds at least the header (30 bytes, the
-    name and the extra field). Raises SourceError where it differs from the central directory (APPNOTE
-    4.3.7). Lengths that were still open when it was written (zero, or 0xFFFFFFFF with ZIP64 zeros) are
-    in the data descriptor behind the data; some programs leave out flag bit 3 in the second case.
+    ``head`` are the bytes from ``extent.offset`` on, at least the header (30 bytes, the name and the extra
+    field). Raises SourceError if it differs from the central directory (APPNOTE 4.3.7). Lengths that were
+    unknown when it was written (zero, or 0xFFFFFFFF with ZIP64 zeros) are in the data descriptor after the
+    data; some programs omit flag bit 3 in the second case.
     """
     signature, _, flags, method, _, _, crc, compressed, size, named, extra = LOCAL.unpack_from(head)
     name = head[LOCAL.size : LOCAL.size + named]
@@ -405,11 +405,11 @@ DESCRIPTOR_MAX = 24
 
 
 def descriptor_length(tail: bytes, extent: ZipExtent, room: int) -> int | None:
-    """Return the length of the data descriptor at the start of ``tail``, or None without one.
+    """Return the length of the data descriptor that ``tail`` begins with, or None without one.
 
-    It agrees with the central directory in one of its four forms: with a signature or without, with
-    sizes of 8 or 4 bytes (APPNOTE 4.3.9). ``room`` is the bytes up to the next structure: the
-    form that fills it is preferred, then the longest.
+    It has one of four forms, with or without a signature and with sizes of 8 or 4 bytes (APPNOTE 4.3.9), and
+    the values of the central directory. Preferred is the form that fills ``room``, the bytes up to the next
+    structure, then the longest.
     """
     expected = (extent.crc, extent.compressed, extent.size)
     fitting = [
@@ -423,6 +423,6 @@ def descriptor_length(tail: bytes, extent: ZipExtent, room: int) -> int | None:
 
 
 def folder_of_all(first: str | None, last: str | None) -> str:
-    """Return the folder that holds all paths from the first to the last by name, or ""."""
+    """Return the one folder that has all paths, by the first and last in sorted order, or ""."""
     folder, slash, _ = (first or "").partition("/")
     return folder if slash and (last or "").startswith(f"{folder}/") else ""

@@ -1,7 +1,7 @@
-"""Zip files read with checks: entries by name and in physical order, and their bytes.
+"""Read zip files with checks: entries by name and in physical order, and their bytes.
 
-The central directory is read once and checked whole; it is kept in a temporary SQLite database on
-disk, so that ten million entries need no more memory than ten. Nothing is ever extracted.
+The central directory is read once, checked as a whole, and stored in a temporary database on disk, so that
+ten million entries take no more memory than ten. No entry is extracted.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ except ImportError:
 class Span:
     """Offsets of an entry in its archive: local header, data, end of the data, end of the entry.
 
-    ``stop`` is behind the data descriptor when there is one, else equal to ``end_of_data``.
+    ``stop`` is the end of the data descriptor, or ``end_of_data`` without one.
     """
 
     start: int
@@ -78,18 +78,16 @@ class Span:
 def contents(medium: Medium, extent: ZipExtent, *, what: str) -> Iterator[bytes]:
     """Yield an entry's bytes, inflated, in blocks of at most ``reading.CHUNK``.
 
-    ``what`` names the archive in errors. Raises SourceError when the local header or the data
-    descriptor differs from the central directory, or the data inflates to another size or CRC-32 than
-    promised; the CRC-32 is compared after the last block was yielded, so bytes are proven when the
-    iterator has ended. An empty entry has no blocks.
+    ``what`` names the archive in errors. Raises SourceError if the local header, the data descriptor, or size
+    or CRC-32 of the inflated data differ from the central directory. The CRC-32 is compared after the last
+    block was yielded: the end of the iterator proves the bytes. An empty entry has no blocks.
     """
     if extent.method == PLAIN:
         end = extent.offset + extent.size
         place = Span(start=extent.offset, data=extent.offset, end_of_data=end, stop=end)
         yield from _data(medium, b"", place, what)
         return
-    # Most LOBs are small: one read then gets header, data and descriptor. For a large one that would hold
-    # its bytes twice.
+    # One read gets header, data and descriptor of a small entry, as most LOBs are.
     head = _head(medium, extent, reading.CHUNK if extent.compressed < reading.CHUNK else _HEAD, what)
     place = _span(medium, head, extent, what)
     blocks = _data(medium, head, place, what)
@@ -104,16 +102,16 @@ def contents(medium: Medium, extent: ZipExtent, *, what: str) -> Iterator[bytes]
         raise refusal(what, extent.name, problem, DAMAGED)
 
 
-_HEAD = 512  # most local headers, with their name and extra field, are far shorter
+_HEAD = 512  # more bytes than most local headers have, with name and extra field
 _LOCAL_SIZE, _unpacked = LOCAL.size, LOCAL.unpack_from
 _NOT_PLAIN = STREAMED | REFUSED_FLAGS
-_SLACK = 128  # bytes that the extra field of a local header may have
+_SLACK = 128  # bytes read for the extra field of a local header
 
 
 def small_contents(medium: Medium, run: LobRun) -> Iterator[bytes | memoryview | None]:
-    """Yield the bytes of each small entry of a run, proven, or None if only ``contents`` can.
+    """Yield the proven bytes of each small entry of a run, or None where ``contents`` is needed.
 
-    Entries that stand one behind the other are read at once.
+    Adjacent entries are read by one call.
     """
     names, offsets, limits, compressed, *_, flags = run.extents
     lengths = [
@@ -134,7 +132,7 @@ def small_contents(medium: Medium, run: LobRun) -> Iterator[bytes | memoryview |
 
 
 def _encoded(names: Sequence[str], flags: Sequence[int]) -> list[bytes]:
-    """Return the names of entries as the archive holds them."""
+    """Return the names of entries in the archive's encoding."""
     text = "\0".join(names)
     if text.isascii() and text.count("\0") == len(names) - 1:
         return text.encode().split(b"\0")
@@ -142,7 +140,7 @@ def _encoded(names: Sequence[str], flags: Sequence[int]) -> list[bytes]:
 
 
 def _stretch(offsets: Sequence[int], lengths: Sequence[int]) -> int:
-    """Return how many bytes to read for adjacent entries, at least those of the first."""
+    """Return the number of bytes to read for adjacent entries, at least for the first."""
     first, stretch = offsets[0], lengths[0]
     for offset, length in zip(offsets, lengths, strict=True):
         end = offset + length - first
@@ -152,21 +150,20 @@ def _stretch(offsets: Sequence[int], lengths: Sequence[int]) -> int:
     return stretch
 
 
-_Row = tuple[
-    Any, ...
-]  # the size of an entry, the columns of its extent in a run, and its name in the archive
+_Row = tuple[Any, ...]
+"""The size of an entry, the columns of its extent in a run, and its name as encoded."""
 
 
 def _small(medium: Medium, head: memoryview, row: _Row) -> bytes | memoryview | None:
-    """Return the bytes of an entry that begins at ``head``, or None as ``small_contents`` does."""
+    """Return the proven bytes of an entry, which ``head`` begins with, or None."""
     start = _start(head, row)
-    if start is None:  # as when lengths stand behind the data
+    if start is None:  # such as with lengths in a data descriptor
         start = _checked_start(medium, head, row)
     return None if start is None else _proven(head[start:], row)
 
 
 def _start(head: memoryview, row: _Row) -> int | None:
-    """Return where data begins in ``head``, or None unless the header has the central values."""
+    """Return the offset of the data in ``head``, or None for a differing or unusual header."""
     size, _, offset, limit, compressed, crc, method, flags, name = row
     if len(head) < _LOCAL_SIZE:
         return None
@@ -187,7 +184,7 @@ def _start(head: memoryview, row: _Row) -> int | None:
 
 
 def _checked_start(medium: Medium, head: memoryview, row: _Row) -> int | None:
-    """Return where data begins by local header and descriptor, or None if they are wrong."""
+    """Return the offset of the data by local header and descriptor, or None if they are wrong."""
     size, *values, _ = row
     found = ZipExtent(**dict(zip(OF_ENTRY, values, strict=True)), size=size)
     try:
@@ -200,7 +197,7 @@ def _checked_start(medium: Medium, head: memoryview, row: _Row) -> int | None:
 
 
 def _proven(data: memoryview, row: _Row) -> bytes | memoryview | None:
-    """Return the proven bytes of an entry from ``data``, which begins with them, or None."""
+    """Return the inflated and proven bytes of an entry, which ``data`` begins with, or None."""
     size, _, _, _, compressed, crc, method, _, _ = row
     raw = data[:compressed]
     out: bytes | memoryview = raw
@@ -218,24 +215,24 @@ def _proven(data: memoryview, row: _Row) -> bytes | memoryview | None:
 
 
 def is_hollow(extent: ZipExtent) -> bool:
-    """Return whether an empty entry is marked as deflated but lacks any deflate stream.
+    """Return whether an empty entry is marked as deflated but has no deflate stream.
 
-    Java programs write such entries. All of their bytes are certain: CRC-32 and both sizes are 0.
+    Java programs write such entries. Their content is certain: CRC-32 and both sizes are 0.
     """
     return extent.method == DEFLATED and not (extent.compressed or extent.size or extent.crc)
 
 
 def span(medium: Medium, extent: ZipExtent, *, what: str) -> Span:
-    """Return the offsets of an entry's structures in the archive, for copying it as it is.
+    """Return the offsets of an entry's structures in the archive.
 
-    Raises SourceError when the local header or the data descriptor differs from the central
-    directory, or the entry reaches into the next one.
+    Raises SourceError if the local header or the data descriptor differs from the central directory, or the
+    entry overlaps the next one.
     """
     return _span(medium, _head(medium, extent, _HEAD, what), extent, what)
 
 
 def _head(medium: Medium, extent: ZipExtent, length: int, what: str) -> bytes:
-    """Return the entry's first bytes, ``length`` of them or fewer, with the whole local header."""
+    """Return an entry's first bytes, up to ``length``, at least the whole local header."""
     room = extent.limit - extent.offset
     head = read(medium, extent.offset, max(LOCAL.size, min(length, room)), what)
     *_, named, extra = LOCAL.unpack_from(head)
@@ -275,7 +272,7 @@ def _span(medium: Medium, head: bytes, extent: ZipExtent, what: str) -> Span:
 
 
 def _data(medium: Medium, head: bytes, place: Span, what: str) -> Iterator[bytes]:
-    """Yield the compressed bytes, those in ``head`` first."""
+    """Yield an entry's compressed bytes, those in ``head`` first."""
     first = head[place.data - place.start : place.end_of_data - place.start]
     if first:
         yield first
@@ -303,11 +300,11 @@ def _inflated(blocks: Iterator[bytes], extent: ZipExtent, what: str) -> Iterator
             continue
         rest, full = block, True
         while (rest or full) and not inflater.eof:
-            # The limit is one byte more than promised, so that a bomb is noticed and never held.
+            # One byte more than stated shows a decompression bomb before it fills memory.
             limit = min(reading.CHUNK, left + 1)
             try:
                 out = inflater.decompress(rest, limit)
-            except inflating.error:  # zlib and isal have other words for it
+            except inflating.error:  # the text differs between zlib and isal
                 raise refusal(what, extent.name, "does not inflate: its stream is damaged", DAMAGED) from None
             left -= len(out)
             if left < 0:
@@ -330,7 +327,7 @@ def _inflated(blocks: Iterator[bytes], extent: ZipExtent, what: str) -> Iterator
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CentralRecord:
-    """An entry with its whole central directory record, verbatim."""
+    """An entry, and the bytes of its central directory record (``raw``)."""
 
     extent: ZipExtent
     raw: bytes
@@ -338,16 +335,16 @@ class CentralRecord:
 
 
 class ZipContainer(Closable):
-    """A zip file opened for reading: its checked directory, over one file or the parts of one.
+    """A zip file, whole or in parts, opened for reading: its checked directory and its bytes.
 
-    ``zip64`` is whether the archive has a ZIP64 end record, or an entry that needs version 4.5.
-    To be used by one thread; the function ``contents`` serves other threads, with the medium only.
+    ``zip64``: the archive has a ZIP64 end record, or an entry that needs version 4.5. For one thread; the
+    function ``contents`` needs only a medium, and so serves other threads.
     """
 
     __slots__ = ("_directory", "_index", "comment", "medium", "path", "size", "zip64")
 
     def __init__(self, path: Path, medium: Medium, budgets: Budgets) -> None:
-        """Read and check the directory of an open file; use ``opened``."""
+        """Read and check the directory of an open file; ``opened`` is for callers."""
         self.path = path
         self.medium = medium
         self.size = medium.size
@@ -371,12 +368,9 @@ class ZipContainer(Closable):
     ) -> Self:
         """Return the archive at ``path`` with its directory read and checked.
 
-        ``parts`` are the files of an archive that was cut, in order (SIARD 2.2 S_8.2). No link is followed
-        to a path that is given as ``FileBelow``.
-
-        Raises SourceError when there is no such file, it is not a zip file, or anything in its directory
-        is damaged, misleading, over budget or not allowed in SIARD (G_4.1-1 to G_4.1-4), and
-        TargetError when the temporary disk is full.
+        ``parts`` are the files of an archive in parts, in order (SIARD 2.2 S_8.2). Raises SourceError for a
+        missing file, one that is not a zip file, and a directory that is damaged, misleading, over budget or
+        not allowed in SIARD (G_4.1-1 to G_4.1-4), and TargetError when the temporary disk is full.
         """
         try:
             medium = Medium(parts or (path,))
@@ -405,12 +399,12 @@ class ZipContainer(Closable):
         """Return the extent of the entry with exactly that name, or None without one."""
         try:
             row = self._index.execute(_BY_NAME, (self._directory.start, name)).fetchone()
-        except UnicodeEncodeError:  # a lone surrogate: no archive can hold such a name
+        except UnicodeEncodeError:  # no archive has a name with a lone surrogate
             return None
         return None if row is None else _extent(row)
 
     def columns(self, names: Sequence[str]) -> ExtentColumns | None:
-        """Return sizes and extents of entries as columns of a ``LobRun``, or None if one is missing."""
+        """Return sizes and extents of entries as columns of a ``LobRun``, or None if any is missing."""
         found = self._in_order(names)
         if found is None:
             given = (self._directory.start, json.dumps(names))
@@ -422,7 +416,7 @@ class ZipContainer(Closable):
         return sizes, extents
 
     def _in_order(self, names: Sequence[str]) -> Iterable[Sequence[Any]] | None:
-        """Return the columns of entries that stand in the order of ``names``, or None for others."""
+        """Return the columns of entries whose physical order is that of ``names``, or None."""
         number = len(names)
         try:
             cursor = self._index.execute(_FROM_NAME, (names[0], number + 1))
@@ -445,11 +439,11 @@ class ZipContainer(Closable):
         within: Iterable[tuple[int, int]] | None = None,
         folder: str = "",
     ) -> Iterator[CentralRecord]:
-        """Yield every entry in physical order, by the offset of its local header.
+        """Yield entries in physical order, by the offset of the local header.
 
-        ``chosen`` takes names with their offsets, many at a time, and returns the names to yield; without
-        it all are yielded. ``within`` is as in ``entries_within``. With a ``folder``, which ends with a
-        slash, only the folder's entry and those below it are yielded.
+        ``chosen`` is called with names and their offsets, many at a time, and returns the names to yield;
+        without it all are yielded. ``within`` is as in ``entries_within``. With a ``folder``, which ends with
+        a slash, only the folder's entry and those below it are yielded.
         """
         window = RecordWindow(self.medium, self._directory.stop, str(self.path))
         # "0" is the character after "/": the range holds every name that begins with the folder's.
@@ -472,9 +466,9 @@ class ZipContainer(Closable):
             yield some
 
     def stray(self) -> str:
-        """Return words on the first bytes outside all entries, or "" without any.
+        """Return words on the first bytes outside all entries, or "" without such bytes.
 
-        Damaged entries are passed over.
+        Damaged entries are skipped.
         """
         for row in tempdb.rows(self._index, _SPACED, (self._directory.start,)):
             found = _extent(row)
@@ -482,13 +476,13 @@ class ZipContainer(Closable):
                 stop = span(self.medium, found, what=str(self.path)).stop
                 if stop < found.limit:
                     return (
-                        f"has {found.limit - stop:,} bytes from byte {stop:,} on, behind the entry "
-                        f"{found.name!r}, that are no entry's: what they hold was not looked at"
+                        f"has {found.limit - stop:,} bytes from byte {stop:,} on, after the entry "
+                        f"{found.name!r}, that belong to no entry: they were not read"
                     )
         return ""
 
     def hollow(self) -> tuple[int, str]:
-        """Return how many entries are hollow (``is_hollow``), and the first of their names."""
+        """Return the number of hollow entries (``is_hollow``), and the first of their names."""
         count, first = self._index.execute(
             "SELECT count(*), min(name) FROM entry WHERE method = ? AND compressed + size + crc = 0",
             (DEFLATED,),
@@ -508,7 +502,7 @@ class ZipContainer(Closable):
         return contents(self.medium, extent, what=str(self.path))
 
     def check_unchanged(self) -> None:
-        """Raise SourceError when the file's size, time or inode differ from when it was opened."""
+        """Raise SourceError if size, time or inode of the file have changed since it was opened."""
         if self.medium.stamped() != self.medium.stamps:
             raise SourceError(
                 f"{self.path}: was changed while it was read",
@@ -531,7 +525,7 @@ _LIMIT = (
     "(SELECT next.offset FROM entry AS next WHERE next.offset > entry.offset ORDER BY next.offset LIMIT 1)"
 )
 _LIMITED = f"SELECT {_COLUMNS}, ifnull({_LIMIT}, ?) AS stop FROM entry"  # noqa: S608 - constants
-# Bytes behind an entry are mostly the extra field of its local header, and its data descriptor.
+# In most of these entries, a data descriptor or the local header's extra field takes the bytes.
 _SPACED = (
     f"SELECT * FROM ({_LIMITED}) WHERE offset + 30 + compressed + length(name) * (flags < 1 << 17) < stop"  # noqa: S608
 )
@@ -543,7 +537,7 @@ _FROM_NAME = (
     "SELECT size, name, offset, compressed, crc, method, flags FROM entry "
     "WHERE offset >= (SELECT offset FROM entry WHERE name = ?) ORDER BY offset LIMIT ?"
 )
-_FIRST = 8  # names that show whether entries stand in an order
+_FIRST = 8  # entries that show whether all are in the order of names
 _BY_NAMES = (
     f"SELECT size, name, offset, ifnull({_LIMIT}, ?), compressed, crc, method, flags "  # noqa: S608 - constants
     "FROM json_each(?) AS given JOIN entry ON entry.name = given.value ORDER BY given.key"
@@ -598,12 +592,12 @@ def _overlap(row: Row, other: str, limit: int, what: str) -> SourceError:
 
 
 def _least(row: Row) -> int:
-    """Return the least offset at which an entry can end: header, name and compressed data."""
+    """Return the least offset of an entry's end: after header, name and compressed data."""
     return row.offset + LOCAL.size + len(encoded(row.name, row.flags)) + row.compressed
 
 
 def _check_extents(index: sqlite3.Connection, records: CentralRecords, found: Directory, what: str) -> None:
-    """Raise SourceError where bytes precede the first entry or entries overlap."""
+    """Raise SourceError if bytes precede the first entry, or entries overlap."""
     (first,) = index.execute("SELECT min(offset) FROM entry").fetchone()
     start = found.start if first is None else first
     if start:

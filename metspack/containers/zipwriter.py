@@ -1,4 +1,4 @@
-"""Write zip files from entries of others, kept, renamed or with new contents, and new ones."""
+"""Write zip files of new entries, and of entries of others: kept, renamed or with new contents."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _NAME_LENGTH, _EXTRA_LENGTH, _COMMENT_LENGTH, _DISK, _OFFSET = 10, 11, 12, 13, 1
 
 _LEVEL = 6
 GROWTH = 32
-"""The factor by which new cell values can lengthen a document: names have at most 255 bytes."""
+"""The factor by which new cell values may lengthen a document: names have at most 255 bytes."""
 
 _UNIX = 3 << 8
 _OLDEST = 20
@@ -56,8 +56,8 @@ _FOLDER_MODE = 0o40755 << 16 | 0x10
 class ZipWriter:
     """A writer appends entries to a new file; the central directory waits in a file of ``work``.
 
-    Entries of another archive keep their names, methods, times and attributes; new ones get values that
-    are the same in every run. ``finish`` writes the directory; the caller closes ``file``.
+    Entries of another archive keep their names, methods, times and attributes; new entries get the same
+    values in every run. ``finish`` writes the directory; the caller closes ``file``.
     """
 
     def __init__(self, target: Path, work: Path) -> None:
@@ -66,14 +66,14 @@ class ZipWriter:
         self._entries = 0
 
     def copy(self, record: CentralRecord, raw: Iterable[bytes]) -> None:
-        """Append an entry with its bytes as they are: ``raw`` is local header, data and descriptor."""
+        """Append an entry unchanged; ``raw`` are the bytes of local header, data and descriptor."""
         offset = self.file.size
         for block in raw:
             self.file.write(block)
         self._list(_Central(record.raw).relocated(offset))
 
     def write(self, record: CentralRecord, contents: Iterable[bytes]) -> None:
-        """Append an entry of another archive with new contents."""
+        """Append an entry of another archive, with other contents."""
         self._put(_Central(record.raw), contents, record.extent.name, GROWTH * record.extent.size)
 
     def add(
@@ -85,13 +85,12 @@ class ZipWriter:
         most: int | None = None,
         when: tuple[int, int] = (0, _FIRST_DAY),
     ) -> None:
-        """Append a new entry, deflated or stored, dated 1980-01-01 without ``when``.
+        """Append a new entry, deflated or stored, with the time ``when`` (of ``moment``).
 
-        ``when`` is a result of ``moment``; ``most`` is the largest number of bytes in ``contents``, or None
-        for any: sizes of 4 GiB and more need room in the local header. Raises TargetError when there are
-        more.
+        ``most`` is the most bytes of ``contents``, or None for any number: sizes of 4 GiB and more need room
+        in the local header. Raises TargetError for more bytes.
         """
-        # What does not deflate becomes a little longer, five bytes in every block of 16 KiB.
+        # Incompressible bytes become longer, by five bytes for every block of 16 KiB.
         most = MAX32 if most is None else most + (most >> 10) + 64
         _, (record,) = new_entries((name,), (b"",), 0, method=method, when=when)
         self._put(_Central(record), contents, name, most)
@@ -104,10 +103,7 @@ class ZipWriter:
         method: int = DEFLATED,
         when: tuple[int, int] = (0, _FIRST_DAY),
     ) -> bytes:
-        """Append entries as ``add`` does, each of one block far smaller than 4 GiB.
-
-        Return the bytes that were appended.
-        """
+        """Append entries as ``add`` does, each of one small block; return the appended bytes."""
         entries, records = new_entries(names, contents, self.file.size, method=method, when=when)
         whole = b"".join(entries)
         self.file.write(whole)
@@ -115,13 +111,13 @@ class ZipWriter:
         return whole
 
     def reserve(self, names: Sequence[str], sizes: Sequence[int]) -> int:
-        """Leave room for stored ``new_entries`` that others write; return its offset."""
+        """Leave room for stored ``new_entries`` that another process writes; return its offset."""
         offset = self.file.size
         self.file.skip(sum(sizes) + LOCAL.size * len(names) + len("".join(names).encode()))
         return offset
 
     def list_run(self, records: Sequence[bytes]) -> None:
-        """Append the records of ``new_entries`` to the directory."""
+        """Append records of ``new_entries`` to the central directory."""
         self._directory.write(b"".join(records))
         self._entries += len(records)
 
@@ -131,7 +127,7 @@ class ZipWriter:
 
     def _put(self, central: _Central, contents: Iterable[bytes], name: str, most: int) -> None:
         offset = self.file.size
-        # Sizes are patched in afterwards, so room for 8-byte ones must be left now.
+        # The header is patched afterwards, so that it needs its final length now.
         large = most >= MAX32
         self.file.write(central.local_header(large=large, crc=0, compressed=0, size=0))
         start = self.file.size
@@ -164,7 +160,7 @@ class ZipWriter:
         self.file.flush()
 
     def abandon(self) -> None:
-        """Close both files as they are, after an error."""
+        """Close both files unfinished, after an error."""
         self._directory.discard()
         self.file.discard()
 
@@ -177,7 +173,7 @@ def new_entries(
     method: int = DEFLATED,
     when: tuple[int, int] = (0, _FIRST_DAY),
 ) -> tuple[list[bytes], list[bytes]]:
-    """Return the pieces that ``add_run`` appends at an offset, and the record of each entry."""
+    """Return the pieces that ``add_run`` appends at an offset, and each entry's record."""
     entries: list[bytes] = []
     records: list[bytes] = []
     for name, data in zip(names, contents, strict=True):
@@ -208,9 +204,9 @@ def _packed(blocks: Iterable[bytes], method: int) -> Iterator[bytes]:
 
 
 def unwrapped(record: CentralRecord, root: str) -> CentralRecord:
-    """Return the record of the same entry without the folder ``root`` in its name.
+    """Return an entry's record with its name relative to the folder ``root``.
 
-    Raises ValueError when the entry is outside that folder.
+    Raises ValueError for an entry outside that folder.
     """
     if not record.extent.name.startswith(root):
         raise ValueError(f"{record.extent.name!r} does not lie below {root!r}")
@@ -221,9 +217,9 @@ def unwrapped(record: CentralRecord, root: str) -> CentralRecord:
 
 
 def unwrapped_entry(raw: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield an entry's local header, data and descriptor without the first folder in its name.
+    """Yield an entry's local header, data and descriptor, without the first folder of its name.
 
-    The first block of ``raw`` holds the whole local header.
+    The first block of ``raw`` has the whole local header.
     """
     blocks = iter(raw)
     first = next(blocks)
@@ -245,7 +241,7 @@ def _unwrapped(name: bytes, extra: bytes) -> tuple[bytes, bytes]:
 
 
 def moment(when: datetime) -> tuple[int, int]:
-    """Return time and date in the form of zip files: even seconds, from 1980 to 2107."""
+    """Return time and date in the form of zip files: in even seconds, from 1980 to 2107."""
     if when.year < _FIRST_YEAR:
         return 0, _FIRST_DAY
     years = min(when.year - _FIRST_YEAR, _YEARS)
@@ -253,7 +249,7 @@ def moment(when: datetime) -> tuple[int, int]:
 
 
 class _Central:
-    """A central directory record, taken apart and put together again."""
+    """The fields of a central directory record, to be changed and joined again."""
 
     def __init__(self, raw: bytes) -> None:
         self.fields = list(WHOLE_CENTRAL.unpack_from(raw))
@@ -271,7 +267,7 @@ class _Central:
         return LOCAL.pack(LOCAL_SIGNATURE, version, *fields) + self._name + extra
 
     def relocated(self, offset: int) -> bytes:
-        """Return the record of a copied entry, which has only another offset."""
+        """Return the record of the entry copied to another offset."""
         if self.fields[_OFFSET] != MAX32 and offset < MAX32:
             self.fields[_OFFSET] = offset
             return self.joined()
@@ -280,7 +276,7 @@ class _Central:
         return self._rebuilt(size=size, compressed=compressed, offset=offset)
 
     def renewed(self, *, offset: int, crc: int, compressed: int, size: int) -> bytes:
-        """Return the record of an entry with new contents."""
+        """Return the record of the entry with other contents."""
         self.fields[_CRC] = crc
         self.fields[_FLAGS] &= UTF8
         return self._rebuilt(size=size, compressed=compressed, offset=offset)

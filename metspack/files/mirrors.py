@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path, PosixPath
 from typing import Any
 
@@ -403,9 +404,7 @@ def place_of(root: Path, segments: Sequence[str] = ()) -> str:
 def prepare_below(root: str, segments: Sequence[str]) -> None:
     """List the folders on the way from a folder in a mirror to names below it."""
     scheme, bucket = root[len(_base) + 1 :].split("/")[:2]
-    at = root
-    for name in ("", *segments):
-        at = os.path.join(at, name) if name else at
+    for at in accumulate((root, *segments), os.path.join):
         if at in _listed:
             continue
         if not os.path.isdir(at):

@@ -1,4 +1,4 @@
-"""Locations of LOBs inside an archive and outside: from lobFolder and file to the bytes."""
+"""Locations of LOBs inside and outside an archive: from lobFolder and file to the bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum, unique
 
 @unique
 class Convention(Enum):
-    """A convention for the place of a LOB: ``letter``, short ``title``, ``text`` and ``source``."""
+    """A convention for the place of a LOB: ``letter``, ``title``, ``text``, and ``source`` of the rule."""
 
     A = (
         "A",
@@ -107,10 +107,10 @@ class Convention(Enum):
 
     @property
     def is_statement(self) -> bool:
-        """True if the place is that of the statement on the location of LOBs (C, and repaired F)."""
+        """True if the statement on the location of LOBs gives the place (C; F with a repair)."""
         return self.letter in {"C", "F"}
 
     @property
     def is_guess(self) -> bool:
-        """True if the LOB may be there after a move or renaming; no program writes such a place."""
+        """True if no program writes the place: the LOB may be there after a move or a renaming."""
         return self.letter in {"S", "L", "R"}

@@ -1,8 +1,8 @@
 """Candidate places of a LOB: by the statement on their location, then by convention; pure.
 
-``statement`` has the DILCIS Board's rule. Programs wrote other locations before it, and still do; every
-place that one of them would mean is a candidate, in one fixed order and under the name of its
-convention. ``search`` and the checker's ``lobsearch`` look whether a file is there.
+``statement`` has the DILCIS Board's rule. Programs wrote other locations before that, and still do; every
+place that one of them would mean is a candidate, in one fixed order and with its convention. ``search`` and
+the checker's ``lobsearch`` look for a file at each.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from metspack.locations.statement import Levels, LocationError, Place, cell_refe
 from metspack.siard.metadata import Field
 from metspack.uris import Kind, ReferenceRefused
 
-# A last name with a dot in it is never a folder that a convention looks for (content, seg_0).
+# A last name with a dot is never the name of a folder that a convention looks for (content, seg_0).
 _PLAIN = re.compile(
     r"((?:[A-Za-z0-9_][A-Za-z0-9_-]*/)*)([A-Za-z0-9_][A-Za-z0-9_-]*\.[A-Za-z0-9_][A-Za-z0-9_.-]*)"
 )
 _REMEMBERED = 64
 _BYTES_ONLY = re.compile(r"\s*(?:BLOB|BINARY|VARBINARY|DATALINK)\b", re.IGNORECASE)
 PLAIN_NAME = "x"
-"""A cell's ``file`` that stands for every plain name in its column."""
+"""A cell's ``file`` that stands for any plain name in its column."""
 
 
 def candidates(levels: Levels, refusals: list[SourceError] | None = None) -> Iterator[Candidate]:
     """Yield every place where the LOB may be, in the fixed order, each place once.
 
-    The order: what the statement gives; the zip's root and ``..`` from there (A, H, D, E, G); I; B; K;
-    the .siard's folder; granted folders; renamed ones. J is the name of any of the first that is
-    written with backslashes. Where the statement calls the levels an error, only B and K apply. The errors
-    of references that gave no place are appended to ``refusals``, each once.
+    The order: the statement's place; the zip's root and ``..`` from there (A, H, D, E, G); I; B; K; the
+    .siard's folder; granted folders; renamed ones. A relative place whose path has backslashes has convention
+    J. For levels that are an error by the statement, only B and K apply. The errors of references that give
+    no place are appended to ``refusals``, each once.
     """
     noted: list[SourceError] = [] if refusals is None else refusals
     try:
@@ -71,14 +71,14 @@ def candidates(levels: Levels, refusals: list[SourceError] | None = None) -> Ite
 class Candidates:
     """The candidate places of one column's or field's LOBs, and the test of a file's size.
 
-    Building and checking read levels and types by the same rules; each has another search for files.
-    ``is_text``: a cell's ``length`` may count characters. Places of plain names are made once for a folder.
+    Builder and checker share it; each searches for files in another way. ``is_text``: a cell's ``length`` may
+    count characters. The places of plain names are computed once for each folder.
     """
 
     __slots__ = ("_made", "is_content", "is_inside", "is_text", "levels")
 
     def __init__(self, levels: Levels, *, is_text: bool = True) -> None:
-        """Take a column's levels, whose ``file`` is ignored."""
+        """Keep a column's levels; their ``file`` is ignored."""
         self.levels = levels
         self.is_text = is_text
         self.is_inside = not local_texts(levels)
@@ -88,7 +88,7 @@ class Candidates:
 
     @classmethod
     def of_field(cls, chain: Sequence[Field], database: str | None, table: str) -> Candidates:
-        """Return the candidates of the last of a column and its fields.
+        """Return the candidates of the innermost field of ``chain``, a column and fields in it.
 
         ``chain`` is ``Table.chain`` of a cell's path, empty for a cell without a column in metadata.xml.
         ``database`` is the lobFolder of the database, ``table`` the table's folder in the archive.
@@ -113,13 +113,13 @@ class Candidates:
         return Convention.F if self.is_content and file.startswith("content/") else Convention.C
 
     def all_named_in_full(self, files: Sequence[str]) -> dict[Convention, int]:
-        """Return how many plain names are full names of entries by each convention."""
+        """Return the number of plain names that are entries' full names, by convention."""
         full = "\n".join(("", *files)).count("\ncontent/") if self.is_content else 0
         counts = {Convention.F: full, Convention.C: len(files) - full}
         return {convention: count for convention, count in counts.items() if count}
 
     def of(self, file: str, refusals: list[SourceError]) -> Iterator[Candidate]:
-        """Yield the same as ``candidates`` for the cell with this ``file``."""
+        """Yield the candidates of the cell with this ``file``, as ``candidates`` does."""
         plain = _PLAIN.fullmatch(file)
         if plain is None:
             return candidates(replace(self.levels, file=file), refusals)
@@ -127,7 +127,7 @@ class Candidates:
         return self._first(file, plain, refusals) if made is None else _named_anew(made, plain[2])
 
     def by_way(self, way: int) -> Candidate | None:
-        """Return the one place of ``PLAIN_NAME`` made as another cell's ``way``, or None."""
+        """Return the place that the rule ``way`` gives for ``PLAIN_NAME``, or None."""
         return candidate(replace(self.levels, file=PLAIN_NAME), way)
 
     def _first(
@@ -150,7 +150,7 @@ def _named_anew(made: Iterable[Candidate], name: str) -> Iterator[Candidate]:
 
 
 def candidate(levels: Levels, way: int) -> Candidate | None:
-    """Return the one place made by the ``way`` of another cell's candidate, or None."""
+    """Return the place that the rule ``way``, of another cell's candidate, gives, or None."""
     base = way % len(WAYS)
     try:
         file = cell_reference(levels.file)
@@ -191,9 +191,10 @@ def renamed(segment: str, siblings: Iterable[str], siard: str) -> list[str]:
 
 
 def lob_folders(names: Iterable[str], archives: Iterable[str], siard: str) -> list[str]:
-    """Return the names of LOB folders in a folder, apart from those of other archives.
+    """Return those of some names that are LOB folders, without those of other archives.
 
-    ``archives`` are the names of .siard files that may have LOB folders there, ``siard`` that of this one.
+    ``archives`` are the names of .siard files that may have LOB folders there, among them ``siard``, the name
+    of this archive.
     """
     others = {stem for name in archives if name != siard for stem in (name, stem_of(name))}
     starts = tuple(f"{stem}_{word}" for stem in others for word in ("lob", "documents"))
@@ -201,7 +202,7 @@ def lob_folders(names: Iterable[str], archives: Iterable[str], siard: str) -> li
 
 
 def is_lob_folder(name: str) -> bool:
-    """Return whether a folder has a name that programs give to an archive's LOB folder."""
+    """Return whether a name is one that programs give to an archive's LOB folder."""
     return _LOB_FOLDER.fullmatch(name) is not None
 
 

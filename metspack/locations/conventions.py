@@ -62,7 +62,7 @@ def _candidate(convention: Convention, place: Place, used: Iterable[Reference]) 
 
 
 def _put(convention: Convention, place: Place, used: Iterable[Reference]) -> Candidate:
-    """Return the place, under convention J where its path is written as on Windows."""
+    """Return the place as a candidate, of convention J if a relative path has backslashes."""
     found = _candidate(convention, place, used)
     if Repair.BACKSLASH in found.repairs and not place.absolute:
         return replace(found, convention=Convention.J)
@@ -73,9 +73,9 @@ def _put(convention: Convention, place: Place, used: Iterable[Reference]) -> Can
 
 
 def chained(parts: Sequence[Reference]) -> tuple[bool, str | None, tuple[str, ...]]:
-    """Return whether a chain is absolute, its drive, and the segments of its end.
+    """Return whether a chain of references is absolute, its drive, and its segments.
 
-    The segments begin at the last absolute reference, if any.
+    The segments begin at the last absolute reference, if there is one.
     """
     absolute, drive = False, None
     segments: tuple[str, ...] = ()
@@ -89,13 +89,13 @@ def chained(parts: Sequence[Reference]) -> tuple[bool, str | None, tuple[str, ..
 
 
 def stripped(segments: Sequence[str]) -> tuple[str, ...]:
-    """Return the same steps without any ``..`` at the start."""
+    """Return segments without ``..`` at the start."""
     names = collapsed(segments)
     return names[names.count("..") :]
 
 
 def from_zip_root(parts: Sequence[Reference]) -> Place:
-    """Return the place of a chain from the zip's root; ``..`` there is the .siard's folder."""
+    """Return the place of a chain from the zip's root, whose ``..`` is the .siard's folder."""
     absolute, drive, segments = chained(parts)
     if absolute:
         return Place(inside=False, absolute=True, drive=drive, segments=walked((), segments))
@@ -114,7 +114,7 @@ def _stated(levels: Levels, file: Reference) -> Candidate | None:
     except ReferenceRefused:
         if local_texts(levels) and file.kind is Kind.RELATIVE and not file.is_folder:
             raise
-        # An error in the cell is one with any levels above it; without levels above the LOB is inside.
+        # A reference that is an error stays one without the levels above; otherwise the LOB is inside.
         place = located(None, None, levels.file)
     assert place is not None  # noqa: S101 -- None is for cells without a file
     if not place.inside:
@@ -124,7 +124,7 @@ def _stated(levels: Levels, file: Reference) -> Candidate | None:
 
 
 def _stated_of_field(levels: Levels, file: Reference) -> Candidate | None:
-    """Return the statement's place with only the innermost field's lobFolder, or None."""
+    """Return the statement's place if only the innermost field's lobFolder counts, or None."""
     local = local_texts(levels)
     if len(local) < 2 or (place := located(levels.database, local[-1], levels.file)) is None:  # noqa: PLR2004
         return None
@@ -186,7 +186,7 @@ def _zip_root(levels: Levels, file: Reference) -> Candidate | None:
     place = from_zip_root((file,))
     convention = Convention.H if local_texts(levels) else Convention.A
     if not place.inside and convention is Convention.A and database_folder(levels):
-        # A cell that leaves the zip: DBPTK writes content above it, other programs any lobFolder.
+        # For a cell that leads out of the zip, DBPTK writes the lobFolder content, other programs any.
         convention = Convention.E if is_content(levels) else Convention.H
     return _put(convention, place, (file,))
 
@@ -231,7 +231,7 @@ def _absolute(levels: Levels, file: Reference) -> Candidate | None:
 
 
 def _package(levels: Levels, file: Reference) -> Candidate | None:
-    """Return the place below the .siard's folder if the last absolute level is ``file:///x``."""
+    """Return the place in the .siard's folder if the last absolute level is ``file:///x``."""
     used = (*database_folder(levels), *local_folders(levels), file)
     last = max((n for n, each in enumerate(used) if each.kind is not Kind.RELATIVE), default=None)
     if last is None or Repair.PSEUDO_ABSOLUTE not in used[last].repairs:
@@ -240,13 +240,13 @@ def _package(levels: Levels, file: Reference) -> Candidate | None:
     return _candidate(Convention.K, Place(inside=False, segments=walked((), chained(used)[2])), used)
 
 
-# --- Guesses, from a folder in the file system ----------------------------------------------------------
+# --- Guesses: paths from a folder in the file system ------------------------------------------------------
 
 
 def _make_way(
     convention: Convention, kept: Callable[[Sequence[str]], tuple[str, ...]], folders: _Folders
 ) -> Way:
-    """Return the rule that puts cells below ``folders``, in a folder of the file system."""
+    """Return a rule that joins ``folders`` and a cell's reference, shortened by ``kept``."""
 
     def way(levels: Levels, file: Reference) -> Candidate | None:
         used = (*folders(levels), file)
@@ -285,7 +285,7 @@ WAYS: tuple[Way, ...] = (
     *(_make_way(Convention.SIARD_FOLDER, kept, used) for used in _BASES for kept in (collapsed, stripped)),
     *(_make_way(Convention.LOB_ROOT, stripped, used) for used in _BASES),
 )
-"""All rules in the order in which they are tried; each raises ``SourceError`` to refuse."""
+"""All rules in the order of trying; each raises ``SourceError`` for bad levels."""
 
 STATED = 2
 """The number of rules at the start of ``WAYS`` that are the statement's."""

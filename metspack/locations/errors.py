@@ -1,4 +1,4 @@
-"""Errors about LOBs that were not found: places looked at, files found there, advice."""
+"""Errors about LOBs that were not found: places searched, files found there, advice."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ _ONE_UP = re.compile(r"\.\./(?!\.\./)")
 
 
 class LobUnresolved(SourceError):  # noqa: N818 -- the state of the LOB
-    """A LOB that was not found; the message names the places that were looked at.
+    """A LOB that was not found; the message names the places that were searched.
 
-    ``kind`` is the reason in a word, ``cell`` the cell of the LOB. It is "missing" when no file or entry can
-    be the LOB, or a part of it is missing; "refused" when the cell's location is: no reference, outside the
-    granted roots, no regular file; "ambiguous" when several files or entries can be it, they differ, and no
-    digest decides.
+    ``cell`` is the LOB's cell, ``kind`` the reason: "missing" if no file or entry can be the LOB, or a part
+    of it is missing; "refused" if the cell's location is invalid, outside the granted roots, or not that of a
+    regular file; "ambiguous" if several different files or entries can be the LOB, and no digest decides.
     """
 
     kind: str
@@ -36,13 +35,13 @@ class LobUnresolved(SourceError):  # noqa: N818 -- the state of the LOB
 
     @property
     def brief(self) -> str:
-        """The message without the places that were looked at."""
+        """The message without the places that were searched."""
         return self.message.partition(_TRIED)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """One place: its problem, or the size of a file that does not fit; neither if it is empty."""
+    """A place that was searched: its problem, or the size of a misfit; without both it was empty."""
 
     convention: Convention
     where: str
@@ -53,7 +52,7 @@ class Tried:
 def unresolved(
     table: Table, cell: LobCell, tried: Sequence[Tried], refusals: Sequence[SourceError], hint: str
 ) -> LobUnresolved:
-    """Return the error for a LOB that was not found; ``hint`` replaces the general one."""
+    """Return the error for a LOB that was not found; ``hint``, if any, replaces the usual one."""
     problems = [each.problem for each in tried if each.problem is not None]
     kinds = ((TooMany, "ambiguous"), (Obstacle, "refused"), (PartMissing, "missing"))
     found = ((kind, each) for wanted, kind in kinds for each in problems if isinstance(each, wanted))
@@ -83,18 +82,18 @@ def unresolved(
 
 
 def _is_refused(tried: Sequence[Tried], refusals: Sequence[SourceError]) -> bool:
-    """Return whether the cell is an error, or every place was refused: no LOB is missing."""
+    """Return whether the cell's location is an error, or every place was refused."""
     looked = [each for each in tried if each.problem is None and not each.convention.is_guess]
     refused = bool(refusals) or any(each.problem is not None for each in tried)
     return any(isinstance(each, LocationError) for each in refusals) or (refused and not looked)
 
 
 def _leaving(tried: Sequence[Tried]) -> SourceError | None:
-    """Return the error that refuses the statement's place, or None when it may be read.
+    """Return the error that refuses the statement's place, or None if the place may be read.
 
-    None also when its one .. may mean another folder: for all who wrote before the statement, it leads
-    from the zip's root to the .siard's folder. Two .., an absolute path and a drive leave the granted
-    folders in every meaning.
+    A single .. may mean another folder, which also gives None: before the statement it led from the zip's
+    root to the .siard's folder. Two .., an absolute path and a drive lead out of the granted folders in every
+    meaning.
     """
     stated = [each for each in tried if each.convention.is_statement] or tried[:1]
     refused = (each for each in stated if isinstance(each.problem, PlaceRefused))
@@ -129,7 +128,7 @@ def error(
     tried: Sequence[str],
     hint: str,
 ) -> LobUnresolved:
-    """Return an error that names table, row, cell, file, fault (``what``) and places tried."""
+    """Return an error that names table, row, cell, file, fault (``what``) and ``tried`` places."""
     place = cell.place
     where = f"table {table.label} row {place.row:,}, cell {place.cell} ({place.id})"
     sentences = tuple(dict.fromkeys(tried))
@@ -142,9 +141,9 @@ def error(
 
 
 class Losses(list[str]):
-    """A line for each LOB that was not found, in the order of ``take``.
+    """Lines on LOBs that were not found, one for each ``take``.
 
-    ``first`` is the error of the first LOB, whose line is its whole message; the others are brief.
+    ``first`` is the error of the first LOB: its line is the whole message, later lines are brief.
     """
 
     first: LobUnresolved
@@ -157,7 +156,7 @@ class Losses(list[str]):
 
 
 def too_many(what: str, most: int, losses: Losses, advice: Sequence[str]) -> SourceError:
-    """Return the error for an archive that lacks more LOBs than a budget allows."""
+    """Return the error for an archive with more missing LOBs than the budget, ``most``."""
     first = losses.first
     likelier = (
         "So many are seldom lost: their folder may be another one, or not be granted (--lob-root). "
@@ -173,7 +172,7 @@ def too_many(what: str, most: int, losses: Losses, advice: Sequence[str]) -> Sou
 class LobsUnresolved(SourceError):  # noqa: N818 -- the state of the LOBs
     """All LOBs of an archive that were not found; ``details`` has a line for each of several.
 
-    The hint is that of the first, and all ``advice`` that was given for others.
+    The hint is that of the first LOB, with all ``advice`` for others.
     """
 
     def __init__(self, what: str, losses: Losses, advice: Sequence[str] = ()) -> None:

@@ -1,8 +1,7 @@
 """Granted roots: the folders that LOBs may be read from; only files below them are opened.
 
-Each file is opened by ``reading.opened`` below one granted root, so no link is followed. Where a path
-is absolute, or climbs above the .siard's folder, its components are compared with the real paths of
-the roots before anything is opened.
+``reading.opened`` opens each file below one granted root, and follows no link. An absolute path, or one that
+leads above the .siard's folder, is compared with the real paths of the roots before a file is opened.
 """
 
 from __future__ import annotations
@@ -30,25 +29,25 @@ from metspack.system import os, quoted
 from metspack.uris import Kind, Reference, ReferenceRefused, collapsed, shown, walked
 
 Mapped = Mapping[tuple[str, ...], Reference]
-"""Segment folders, as steps from the .siard's folder, and their URIs (SIARD 2.2 S_8.1.2-0)."""
+"""The URIs of segment folders by their path from the .siard's (SIARD 2.2 S_8.1.2-0)."""
 
 _ABSENT = {errno.ENOENT, errno.ENAMETOOLONG, errno.ENOTDIR}
 _LISTED = 100_000
 _REMEMBERED = 64
-_FEW = 4  # listings kept to look for names that are equal when folded
+_FEW = 4  # listings kept for the search of names that are equal when folded
 _FOLDERS = 4096
 _PATIENCE = 64  # failed look-ups in a folder before it is listed
 _NAMES = 200_000
-_WALKED = 256  # folders below one root, and names in all of them, among which a LOB is looked for
+_WALKED = 256  # the most folders below one root, and names in them, that ``folders`` walks
 _WALKED_NAMES = 20_000
 
 
 class PlaceRefused(SourceError):  # noqa: N818 -- a refusal, not a fault
-    """A place that is not read: outside every granted root, or not a file."""
+    """A place that is not read: it is outside every granted root, or not a file."""
 
 
 class Obstacle(PlaceRefused):
-    """A folder, link or device in a file's place or on its path, or a file that is not readable."""
+    """A folder, link or device in a file's place or on its path, or an unreadable file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +59,10 @@ class Spot:
 
 
 class Granted:
-    """The granted roots: the .siard's folder, the granted ones, then those of drives.
+    """The granted roots: the .siard's folder, further folders, then those of drives.
 
-    ``roots`` are all of them, in the order in which ``FileExtent.root`` counts. Raises ValueError without
-    any. ``divided`` are folders below the .siard's that are elsewhere, in part or as a whole.
+    ``roots`` are all of them, as ``FileExtent.root`` numbers them. ``divided`` are folders below the .siard's
+    whose files are, in part or all, at another spot. Raises ValueError without roots.
     """
 
     def __init__(
@@ -80,8 +79,8 @@ class Granted:
         self._drives = {drive.upper(): len(roots) + n for n, drive in enumerate(drives)}
         self._mapping = mapping
         self._divided = divided
-        # Failed look-ups by folder, and the names in folders with many.
-        self._vain: Counter[tuple[int, tuple[str, ...]]] = Counter()
+        # The numbers of failed look-ups by folder, and the names in folders with many.
+        self._misses: Counter[tuple[int, tuple[str, ...]]] = Counter()
         self._inside: dict[tuple[int, tuple[str, ...]], frozenset[str]] = {}
         self._is_absent = lru_cache(_FOLDERS)(self._find_absent)
         self._may_hold = lru_cache(_FOLDERS)(self._find_suffix)
@@ -95,9 +94,10 @@ class Granted:
         ]
 
     def mapped(self, place: Place) -> Iterator[Place]:
-        """Yield the places that the mapping file gives for a relative place outside.
+        """Yield the places to which the mapping file moves a relative place outside.
 
-        The example of S_8.1.2-0 repeats the segment folder below the URI, its text does not: both are there.
+        The example of S_8.1.2-0 repeats the segment folder below the URI, its text does not: both are
+        yielded.
         """
         for length in range(len(place.segments) - 1, 0, -1) if self._mapping else ():
             key, rest = place.segments[:length], place.segments[length:]
@@ -113,11 +113,11 @@ class Granted:
             return
 
     def further(self, names: tuple[str, ...]) -> Iterator[Spot]:
-        """Yield the spot of these names in each root that was granted beside the .siard's folder."""
+        """Yield the spot of these names in each further granted root."""
         return (Spot(root=number, path=names) for number in self._further)
 
     def spot(self, place: Place) -> Spot:
-        """Return the spot of a place outside; raises ``PlaceRefused`` if no granted root holds it."""
+        """Return the spot of a place outside; raises ``PlaceRefused`` outside all granted roots."""
         if place.drive is not None:
             number = self._drives.get(place.drive)
             if number is None and any(drive == place.drive for drive, _, _ in self._real):
@@ -153,15 +153,15 @@ class Granted:
         return Spot(root=number, path=names[length:])
 
     def shown(self, spot: Spot) -> str:
-        """Return a spot as a path, for people to read."""
+        """Return the path of a spot, for messages."""
         return str(self.roots[spot.root].joinpath(*spot.path))
 
     def file(self, spot: Spot) -> FileExtent | None:
-        """Return the file at a spot, or None without one; raises ``Obstacle`` for anything else."""
+        """Return the file at a spot, or None; raises ``Obstacle`` for anything but a file."""
         return next((found for each in self.places(spot) if (found := self._file(each)) is not None), None)
 
     def places(self, spot: Spot) -> Iterator[Spot]:
-        """Yield a spot, then the spot that replaces it when a folder on its path is divided."""
+        """Yield a spot, and the other spot of its files if a folder on its path is divided."""
         yield spot
         for length in range(len(spot.path) - 1, -1, -1) if self._divided and spot.root == 0 else ():
             if (moved := self._divided.get(spot.path[:length])) is not None:
@@ -172,10 +172,10 @@ class Granted:
         """Return the file at this very spot as ``file`` does.
 
         Folders are assumed to stay the same while LOBs are looked for: one that is absent, or was listed
-        after many vain look-ups, is never looked into again.
+        after many failed look-ups, is not read again.
         """
         folder = (spot.root, spot.path[:-1])
-        if folder in self._vain:
+        if folder in self._misses:
             inside = self._inside.get(folder)
             if self._is_absent(*folder) or (inside is not None and folded(spot.path[-1]) not in inside):
                 return None
@@ -183,13 +183,13 @@ class Granted:
             with reading.opening(self.roots[spot.root], spot.path) as descriptor:
                 found = os.fstat(descriptor)
         except OSError as error:
-            what = self._in_the_way(spot)
+            what = self._obstruction(spot)
             if error.errno in _ABSENT and what is None:
-                self._note_vain(folder)
+                self._note_miss(folder)
                 return None
             raise self._obstacle(spot, what or f"cannot be opened: {error.strerror}") from None
         except SourceError:
-            raise self._obstacle(spot, self._in_the_way(spot) or "is no longer what it was") from None
+            raise self._obstacle(spot, self._obstruction(spot) or "is no longer what it was") from None
         return FileExtent(
             root=spot.root,
             path=spot.path,
@@ -202,10 +202,10 @@ class Granted:
     def files(
         self, spot: Spot, names: Sequence[str], suffixes: tuple[str, ...]
     ) -> list[reading.Stamp] | None:
-        """Return the statuses of files with these names in the folder of a spot, or None.
+        """Return the stamps of files with these names in the folder of a spot, or None.
 
-        None when one of them is not a regular file, when its name with a suffix exists as well, or when the
-        folder is divided or cannot be read.
+        None if one of them is not a regular file, if one of their names with a suffix exists too, or if the
+        folder is divided or unreadable.
         """
         if len(list(self.places(spot))) > 1:
             return None
@@ -219,7 +219,7 @@ class Granted:
     def _are_beside(self, spot: Spot, names: Sequence[str], suffixes: tuple[str, ...]) -> bool:
         """Return whether one of the names with a suffix exists in the folder of a spot."""
         folder = spot.path[:-1]
-        if not self._may_hold(spot.root, folder, suffixes):  # one look at the folder for all names in it
+        if not self._may_hold(spot.root, folder, suffixes):  # which reads a folder once
             return False
         wanted = [name + each for name in names for each in suffixes]
         return bool(reading.names_there(self.roots[spot.root], folder, wanted))
@@ -239,23 +239,23 @@ class Granted:
         return found
 
     def _find_absent(self, root: int, path: tuple[str, ...]) -> bool:
-        """Return whether a folder below a root does not exist, nor anything else in its place."""
+        """Return whether a path below a root is vacant."""
         try:
             with self._folder(root, path):
                 return False
         except OSError as error:
             found = error.errno in _ABSENT and bool(path)
-            return found and self._in_the_way(Spot(root=root, path=path)) is None
+            return found and self._obstruction(Spot(root=root, path=path)) is None
 
-    def _note_vain(self, folder: tuple[int, tuple[str, ...]]) -> None:
-        """Record a failed look-up in a folder; list the folder after many."""
-        if len(self._vain) >= _FOLDERS:
-            self._vain.clear()
-        self._vain[folder] += 1
-        if not self._is_absent(*folder) and self._vain[folder] == _PATIENCE:
+    def _note_miss(self, folder: tuple[int, tuple[str, ...]]) -> None:
+        """Count a failed look-up in a folder; after many, list the folder."""
+        if len(self._misses) >= _FOLDERS:
+            self._misses.clear()
+        self._misses[folder] += 1
+        if not self._is_absent(*folder) and self._misses[folder] == _PATIENCE:
             room = _NAMES - sum(map(len, self._inside.values()))
             listed = self._list(*folder)
-            # A part of a folder's names cannot prove that a name is missing.
+            # Only the complete listing of a folder proves that a name is missing.
             if len(listed) < min(room, _LISTED):
                 self._inside[folder] = frozenset(map(folded, listed))
 
@@ -263,14 +263,14 @@ class Granted:
         return held(reading.opened_folder(self.roots[root], path))
 
     def _list(self, root: int, path: tuple[str, ...]) -> list[str]:
-        """Return the names in a folder, some of a very large one, or an empty list on error."""
+        """Return the names in a folder, at most ``_LISTED``, or an empty list after an error."""
         found: list[str] = []
         with suppress(OSError), self._folder(root, path) as folder, os.scandir(folder) as entries:
             found = sorted(entry.name for entry in islice(entries, _LISTED))
         return found
 
     def folders(self) -> Iterator[Spot]:
-        """Yield the folders in and below each root, upper ones first, up to a limit per root.
+        """Yield each root and folders below it, upper ones first, up to a limit for each root.
 
         No link is followed.
         """
@@ -286,19 +286,16 @@ class Granted:
                     waiting += below[: max(_WALKED - len(waiting), 0)]
 
     def _list_lob_folders(self, root: int, path: tuple[str, ...], siard: str) -> list[str]:
-        """Return the LOB folders in a folder, apart from those of other archives in it.
+        """Return the LOB folders in a folder, without those of other archives in it.
 
         ``siard`` is this archive's file name.
         """
-        # A folder may be packed as a zip file in its place.
+        # A zip file may take the place of a folder.
         listed = dict.fromkeys(name.removesuffix(".zip") for name in self._list(root, path))
         return lob_folders(listed, filter(is_archive, listed), siard)
 
     def respelled(self, spot: Spot) -> str | None:
-        """Return an existing path that equals a spot's when folded, or None without one.
-
-        It differs from the spot's path only in letter case or Unicode normalisation.
-        """
+        """Return an existing path that differs from a spot's only in case or normalisation, or None."""
         path: tuple[str, ...] = ()
         for name in spot.path:
             listed = self._listed(spot.root, path)
@@ -312,7 +309,7 @@ class Granted:
         return None if path == spot.path else self.shown(Spot(root=spot.root, path=path))
 
     def blocks(self, extent: FileExtent) -> Iterator[bytes]:
-        """Yield a file's bytes; raises ``Obstacle`` when they are unreadable or have changed."""
+        """Yield a file's bytes; raises ``Obstacle`` if they are unreadable or were changed."""
         try:
             yield from siard_entries.contents(self.roots[extent.root], extent)
         except SourceError as error:
@@ -324,9 +321,9 @@ class Granted:
             hint="A LOB is read only from a regular file that is reached without symbolic links.",
         )
 
-    def _in_the_way(self, spot: Spot) -> str | None:
-        """Return words on the link, device or folder at a spot or on its path, or None."""
-        # Usually the folder exists and lacks the name: one look is enough.
+    def _obstruction(self, spot: Spot) -> str | None:
+        """Return words on the link, device or folder that obstructs the path of a spot, or None."""
+        # Usually the folder exists and lacks the name, which one look-up shows.
         with suppress(OSError), self._folder(spot.root, spot.path[:-1]) as folder:
             if mode_of(spot.path[-1], folder) is None:
                 return None
@@ -352,11 +349,11 @@ KINDS = {
     stat.S_IFBLK: "a block device",
     stat.S_IFCHR: "a character device",
 }
-"""Names of the types of files other than regular ones, by the type in the mode."""
+"""The names of file types other than regular files, by the type in the mode."""
 
 
 def mode_of(name: str, folder: int) -> int | None:
-    """Return the mode of a name in an open folder, no link followed, or None without one."""
+    """Return the mode of an entry of an open folder (of a link the link's), or None."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except OSError:
@@ -364,12 +361,12 @@ def mode_of(name: str, folder: int) -> int | None:
 
 
 def folded(name: str) -> str:
-    """Return the common form of names that differ only in case or Unicode normalisation."""
+    """Return the form that all names have that differ only in case or Unicode normalisation."""
     return name.lower() if name.isascii() else normalize("NFC", normalize("NFC", name).casefold())
 
 
 def difference(name: str, other: str) -> str:
-    """Return the difference of two names that are equal when folded, in words for people."""
+    """Return the difference between two names that are equal when ``folded``, in words."""
     return "Unicode normalisation" if normalize("NFC", name) == normalize("NFC", other) else "letter case"
 
 

@@ -16,13 +16,13 @@ _INSIST = "name it with --mapping to insist"
 
 
 class LineRefused(SourceError):  # noqa: N818 -- the state of a line
-    """A line that is not a segment folder and a URI."""
+    """A line other than a segment folder and a URI."""
 
 
 def parsed_line(line: bytes) -> tuple[tuple[str, ...], str] | None:
-    """Return a segment's folder and the URI it was moved to, or None for an empty line.
+    """Return a segment's folder and its new URI, or None for an empty line.
 
-    The folder is below that of the .siard; the URI is as written. White space separates the two. Raises
+    White space separates the two. The folder is below that of the .siard; the URI is as written. Raises
     ``LineRefused``.
     """
     try:
@@ -53,9 +53,8 @@ def parsed_line(line: bytes) -> tuple[tuple[str, ...], str] | None:
 def read_mapping(path: Path) -> Mapped:
     """Return the segment folders of a mapping file that a person named, each with its URI.
 
-    Each line has one folder, white space and a URI; empty lines are ignored. A relative URI is from the
-    .siard's folder. Raises ``ConfigError`` when the file cannot be read, and for a line, which it names,
-    that has anything else or a host.
+    Empty lines are ignored. A relative URI begins in the .siard's folder. Raises ``ConfigError`` for an
+    unreadable file, and, naming the line, for one that is not a folder and a URI without a host.
     """
     try:
         descriptor = reading.opened(path)
@@ -72,10 +71,10 @@ def read_mapping(path: Path) -> Mapped:
 
 
 def mapping_beside(folder: Path) -> tuple[Mapped, str]:
-    """Return the mapping.txt in the .siard's folder, and a sentence when it was ignored.
+    """Return the contents of mapping.txt beside the .siard, and a sentence if it is ignored.
 
-    No person named it: no link is followed to it, its text is not quoted, and one with other lines (it may
-    be a person's notes) is ignored as a whole.
+    As no person named it, no link to it is followed, its text is not quoted, and with any other line, as
+    notes have, all of it is ignored.
     """
     try:
         descriptor = reading.opened(folder, (NAME,))
@@ -93,7 +92,7 @@ def mapping_beside(folder: Path) -> tuple[Mapped, str]:
 
 
 def _read(descriptor: int) -> tuple[Mapped, int, LineRefused | None]:
-    """Return the mapping in an open file, the number of lines read, and the last one's error."""
+    """Read and close a mapping file; return the mapping, the lines read, the last one's error."""
     found: dict[tuple[str, ...], Reference] = {}
     number = 0
     with open(descriptor, "rb") as file:

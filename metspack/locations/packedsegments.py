@@ -1,4 +1,4 @@
-"""Segments packed as zip or tar files: LOBs are found among their entries and read in place.
+"""Segments packed as zip or tar files: find LOBs among their entries, and read them in place.
 
 SIARD 2.2 L_7.1-1 packs ``seg_0/`` as ``seg_0.zip`` in its place, recommendation 0.16 a whole
 ``Northwind_lobseg_0`` as one file, and SIARD 2.2 G_3.4-3 lets a file URI lead into ``sip.zip/``.
@@ -26,17 +26,17 @@ Names = tuple[str, ...]
 
 _REMEMBERED = 4096
 _LONGEST = 255
-"""The longest name of a file system in bytes; longer ones are not looked up."""
+"""The most characters of a name that is looked up: no file system has longer names."""
 _HINT = "A packed segment is read only from a regular file that is reached without symbolic links."
 _CHANGED = "Wait until nothing else writes to it and start again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PackCandidate:
-    """A packed file that stands for a folder; ``folder`` may wrap all of its entries.
+    """A packed file in place of a folder, whose entries may all be below ``folder`` in it.
 
-    ``taken`` is how many names of a path it stands for; ``obstacle`` is its type when it is not a regular
-    file, else "".
+    ``taken`` is the number of names of a path that it replaces; ``obstacle`` is its type unless it is a
+    regular file, or "".
     """
 
     path: Names
@@ -46,14 +46,14 @@ class _PackCandidate:
 
 
 _Level = tuple[list[_PackCandidate], bool]
-"""The packed files that can stand for a folder, and whether the folder exists."""
+"""The packed files that can replace a folder, and whether the folder exists."""
 
 
 class Packed:
-    """The packed segments below the granted roots, opened for the search; for one thread.
+    """The packed segments below the granted roots, opened on first use; for one thread.
 
-    Each one that is opened gets a permanent number from 1 on, in that order: it is the ``archive`` of its
-    entries' extents. Memory grows with packed files and folders, never with LOBs; few are open at a time.
+    Each gets a number when it is first opened, from 1 on: the ``archive`` of its entries' extents. Memory
+    grows with packed files and folders, never with LOBs; a few are open at a time.
     """
 
     def __init__(self, roots: Sequence[Path], budgets: Budgets) -> None:
@@ -68,20 +68,20 @@ class Packed:
 
     @property
     def held(self) -> tuple[HeldMedium, ...]:
-        """The packed files opened so far, number 1 first, as values for another process."""
+        """The packed files opened so far, by number from 1, in the form for another process."""
         return tuple(self._held)
 
     def has_candidates(self, root: int, names: Names) -> bool:
-        """Return whether a packed file stands for a folder of a path, as ``entries`` needs."""
+        """Return whether a packed file takes the place of a folder of a path."""
         return bool(self._candidates(root, names[:-1]))
 
     def entries(self, root: int, names: Names) -> list[ZipExtent]:
         """Return all entries of packed files for a path below a root.
 
-        A packed file has the name of a folder of the path (``sip.zip``, in any letter case), or that name
-        with ``.zip`` or ``.tar`` behind it; the names behind the folder are looked up at the packed file's
-        root, then below one folder with the name without the suffix, and the one folder that holds all. The
-        deepest folder comes first. Raises ``Obstacle``, when there is no entry, for an unreadable one.
+        A packed file has the name of a folder of the path (``sip.zip``, in any letter case), or that name and
+        ``.zip`` or ``.tar``. The rest of the path is looked up at the root of the packed file, below a folder
+        of its name without the suffix, and below the one folder that holds all entries. The deepest folder
+        comes first. Raises ``Obstacle`` for an unreadable packed file if no other has an entry.
         """
         found: list[ZipExtent] = []
         obstacle: Obstacle | None = None
@@ -102,7 +102,7 @@ class Packed:
         return found
 
     def shown(self, extent: ZipExtent) -> str:
-        """Return the place of an entry of a packed segment, in words for people."""
+        """Return the place of an entry of a packed segment, for messages."""
         return f"in {self._held[extent.archive - 1].paths[0]}: {extent.name}"
 
     def contents(self, extent: ZipExtent) -> Iterator[bytes]:
@@ -123,13 +123,13 @@ class Packed:
             raise Obstacle(error.message, hint=error.hint) from None
 
     def close(self) -> None:
-        """Close all packed segments; they are opened again when needed."""
+        """Close all packed segments; later calls open them again."""
         self._packs.close()
 
     # --- Packed files that a path may lead into -------------------------------------------------------
 
     def _find_candidates(self, root: int, folder: Names) -> tuple[_PackCandidate, ...]:
-        """Return the packed files for a folder or for one above it, the deepest first."""
+        """Return the packed files in place of a folder or one above it, the deepest first."""
         found: list[_PackCandidate] = []
         for length in range(1, len(folder) + 1):
             if len(folder[length - 1]) > _LONGEST:
@@ -155,13 +155,13 @@ class Packed:
         found = [_candidate((*above, file), len(path), inside, kind) for file, inside, kind in given]
         return list(filter(None, found)), mode is not None and stat.S_ISDIR(mode)
 
-    # --- The zip files ----------------------------------------------------------------------------------
+    # --- Open packed files ------------------------------------------------------------------------------
 
     def _pack(self, root: int, found: _PackCandidate) -> tuple[int, PackFile]:
         """Return a packed file's number and its open entries; raises ``Obstacle``."""
         key = (root, found.path)
         number = self._numbers.get(key)
-        if key in self._refused:  # a damaged file is not read again for every LOB
+        if key in self._refused:  # a damaged file is read once, not for every LOB
             message, hint = self._refused[key]
             raise Obstacle(message, hint=hint)
         try:
@@ -189,7 +189,7 @@ class Packed:
 
 
 def _candidate(path: Names, taken: int, folder: str, mode: int | None) -> _PackCandidate | None:
-    """Return a packed segment by its mode, or None for a folder and without one."""
+    """Return the candidate of a file with that mode, or None for a folder or a missing file."""
     if mode is None or stat.S_ISDIR(mode):
         return None
     kind = "" if stat.S_ISREG(mode) else KINDS.get(stat.S_IFMT(mode), "something else")

@@ -1,8 +1,8 @@
 """Resolver of LOB cells: the file or zip entry of a cell, and the convention that found it.
 
-The statement's place with a fitting size ends the search; else all conventions are tried in a
-fixed order, and digests decide among several hits. The result depends on the cell, never on
-those before it. Only files below the granted roots are opened.
+A file of fitting size at the statement's place ends the search; otherwise all conventions are tried in a
+fixed order, and digests decide among several hits. The result depends on the cell, never on the cells before
+it. Only files below the granted roots are opened.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from metspack.system import os, quoted
 from metspack.uris import PLAIN, Repair, are_plain
 
 _REMEMBERED = 1_000
-_ADVISED = 4  # drives and folders of absolute paths for which another folder is looked for
-_TRIES = 2  # LOBs for which each of those folders is looked for
-_DEEP = 64  # names in the path of such a LOB
-_PROVEN = 8  # places with a file of the LOB's name
+_ADVISED = 4  # the most drives, and first folders of absolute paths, for which a folder is searched
+_TRIES = 2  # the most LOBs for each of which that folder is searched
+_DEEP = 64  # the most names in the path of such a LOB
+_PROVEN = 8  # the most places with a file of the LOB's name that are tried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """A LOB found: its ``size`` bytes are those of ``extents``, one after the other.
+    """A located LOB: its ``size`` bytes are those of ``extents``, one after the other.
 
-    ``repairs`` are the tolerated faults of the references; ``warnings`` are sentences: empty when the path
-    follows the statement on the location of LOBs and the length fits.
+    ``repairs`` are the tolerated faults of the references. ``warnings`` are sentences, empty if the
+    path follows the statement on the location of LOBs and the length fits.
     """
 
     extents: tuple[Extent, ...]
@@ -57,7 +57,7 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesTogether:
-    """Files of one folder that a convention found; ``root`` is the number of the granted root."""
+    """Files of one folder, found by a convention; ``root`` is the number of the granted root."""
 
     root: int
     folders: tuple[str, ...]
@@ -67,14 +67,14 @@ class FilesTogether:
 
 
 class Resolver(Closable):
-    """A resolver finds the LOBs of one archive.
+    """A resolver locates the LOBs of one archive.
 
-    ``tree`` is None for a folder of LOBs without an archive. ``roots`` are the granted folders, that of
-    the .siard first; ``siard_name`` is the .siard's file name; ``lob_folder`` is the database's, as
-    metadata.xml has it. ``drives`` (``{"S:": folder}``) are granted too. ``mapping`` comes from
-    ``read_mapping``. ``budgets`` are those of packed segments; ``version`` is SIARD's: in 1.0 a cell has
-    a name and no URI. Memory grows with columns and packed segments, never with LOBs. A context manager,
-    for one thread: it holds packed segments open. Raises ValueError without roots.
+    ``tree`` is None for a folder of LOBs without an archive. ``roots`` are the granted folders, the .siard's
+    first; ``siard_name`` is the .siard's file name; ``lob_folder`` is that of the database in metadata.xml.
+    ``drives`` (``{"S:": folder}``) are granted too. ``mapping`` comes from ``read_mapping``, ``divided`` is
+    as in ``Granted``. ``budgets`` limit packed segments; ``version`` is SIARD's: cells of 1.0 have names in
+    place of URIs. Memory grows with columns and packed segments, never with LOBs. A context manager, for one
+    thread: it has packed segments open. Raises ValueError without roots.
     """
 
     def __init__(
@@ -113,12 +113,12 @@ class Resolver(Closable):
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """The granted roots as ``FileExtent.root`` counts them: those given, then those of drives."""
+        """The granted roots as ``FileExtent.root`` numbers them, those of drives last."""
         return self._sources.granted.roots
 
     @property
     def packed(self) -> tuple[HeldMedium, ...]:
-        """The packed segments found so far; ``ZipExtent.archive`` 1 is always the first of them."""
+        """The packed segments found so far; ``ZipExtent.archive`` numbers them from 1."""
         return self._packed.held
 
     def packed_entries(self, root: int, names: Sequence[str]) -> list[ZipExtent]:
@@ -141,21 +141,21 @@ class Resolver(Closable):
         self._packed.close()
 
     def tally(self) -> Mapping[tuple[str, str, Convention], int]:
-        """Return the numbers of LOBs that other conventions than the statement's found.
+        """Return the numbers of LOBs located by another convention than the statement's.
 
-        They are by table path, cell path (array elements as one) and convention.
+        The keys are table path, cell path (without numbers of array elements) and convention.
         """
         return self._counts
 
     def recount(self) -> None:
-        """Reset what ``tally`` has counted."""
+        """Reset the numbers of ``tally``."""
         self._counts.clear()
 
     def named_in_full(self, table: Table, run: CellRun) -> ExtentColumns | None:
         """Return sizes and extents of the entries that cells name in full, or None.
 
-        They are columns of a ``LobRun``. None unless each cell names an entry of at most ``SMALL`` bytes,
-        whose size is the cell's length where the cells have lengths.
+        They are columns of a ``LobRun``. The result is None unless each cell names an entry of at most
+        ``SMALL`` bytes, and as many bytes as the cell's length, if any.
         """
         column = self._column(table, run.cell)
         candidates = column.candidates
@@ -167,17 +167,16 @@ class Resolver(Closable):
         return found
 
     def conventions(self, table: Table, path: str, files: Iterable[str]) -> Iterator[Convention]:
-        """Yield the convention of each of the entries that cells name in full."""
+        """Yield the convention of each cell's ``file``, an entry's full name."""
         return map(self._column(table, path).candidates.named_in_full, files)
 
     def resolved(self, table: Table, cell: LobCell) -> Resolution:
         """Return the extents of a cell's LOB, and the convention that found it.
 
-        Raises ``LobUnresolved``, and ``SourceError`` for an archive
-        that cannot be read.
+        Raises ``LobUnresolved``, and ``SourceError`` for an unreadable archive.
         """
         column = self._column(table, cell.place.cell)
-        # Almost every archive names the entry in full: most LOBs take only this look-up.
+        # Cells of most archives name the entry in full: this look-up is enough.
         candidates, is_plain = column.candidates, PLAIN.fullmatch(cell.file) is not None
         found = None
         if candidates.is_inside and is_plain:
@@ -193,11 +192,11 @@ class Resolver(Closable):
     def stated_files(
         self, table: Table, path: str, files: Sequence[str], lengths: Sequence[int | None]
     ) -> FilesTogether | None:
-        """Return the files of many cells of one column or field, or None, and count the LOBs.
+        """Return the files of many cells of one column or field, or None.
 
-        None unless all are files in one folder, the statement's, and each has its cell's length, if any, and
-        at most ``SMALL`` bytes: ``resolved`` then takes each cell. ``path`` is that of the cells, ``files``
-        and ``lengths`` are their attributes.
+        The result is None unless all are files in one folder, at the statement's place, and each has as many
+        bytes as its cell's length, if any, and at most ``SMALL``: ``resolved`` then locates each cell's LOB.
+        ``path`` is the path of the cells, ``files`` and ``lengths`` are their attributes.
         """
         column = self._column(table, path)
         names = names_together(files)
@@ -217,7 +216,7 @@ class Resolver(Closable):
         )
 
     def _stated(self, column: Column, file: str) -> tuple[Candidate, Spot] | None:
-        """Return a cell's candidate by the statement, and its spot; None if others may be meant."""
+        """Return a cell's candidate by the statement, and its spot; None if another may be meant."""
         first = next(column.candidates.of(file, []), None)
         if first is None or not first.stated or first.place.inside or first.repairs:
             return None
@@ -234,15 +233,15 @@ class Resolver(Closable):
         return (first, spot) if spot.path[-1] == file.rpartition("/")[2] else None
 
     def advice(self, table: Table, cell: LobCell) -> str:
-        """Return advice that leads to a LOB on a drive or an absolute path, or "" without any.
+        """Return the option by which a LOB on a drive or an absolute path is found, or "".
 
-        The LOB was not found, and is in another place below a granted folder. Callers pass each cell whose
-        LOB was not found; only the first few of each drive are looked for.
+        The LOB is elsewhere below a granted folder. Callers pass each cell whose LOB was not found; only the
+        first few of each drive are searched.
         """
         return self._advisor.advice(table, cell, self._column(table, cell.place.cell))
 
     def advised(self) -> tuple[str, ...]:
-        """Return all different pieces of advice that were given, in their order."""
+        """Return the different results of ``advice`` so far, in their order."""
         return self._advisor.given()
 
     def granting(
@@ -253,9 +252,9 @@ class Resolver(Closable):
         return self._like((*self._given_roots, *roots), drives={**given, **drives})
 
     def _named(self, column: Column, cell: LobCell) -> Resolution | None:
-        """Return the entry with the literal name in a SIARD 1.0 cell, or None without one.
+        """Return the entry with the literal name in a SIARD 1.0 cell, or None.
 
-        Such names are ``a#b.bin`` and ``record%200.bin``.
+        Names such as ``a#b.bin`` and ``record%200.bin`` are no URIs there.
         """
         names = cell.file.split("/")
         if not {"", ".", ".."}.isdisjoint(names):
@@ -270,7 +269,7 @@ class Resolver(Closable):
         return None
 
     def _entry(self, column: Column, cell: LobCell, name: str, convention: Convention) -> Resolution | None:
-        """Return the entry with a name if it may be the cell's LOB, and count it; else None."""
+        """Return and count the entry with a name if it may be the cell's LOB, or return None."""
         extent = None if self._tree is None else self._tree.extent(name)
         if extent is None or not column.candidates.fits(extent.size, cell.length):
             return None
@@ -297,18 +296,18 @@ class Resolver(Closable):
 
 
 def names_together(files: Sequence[str]) -> list[str]:
-    """Return the files' last names, or an empty list unless all are plain and in one folder."""
+    """Return the last names of files that are plain and in one folder, or an empty list."""
     folder, slash, _ = files[0].rpartition("/")
     before = folder + slash
     names = [file[len(before) :] for file in files]
-    # Some conventions look for a folder called like the last name of a cell, if that has no dot.
+    # Conventions may take a last name without a dot for a folder's.
     have_extensions = all("." in each and "/" not in each for each in names)
     are_there = have_extensions and are_plain(files) and list(files) == [before + each for each in names]
     return names if are_there else []
 
 
 class _Advisor:
-    """The search for the folder here that a drive, or an absolute path's first folder, means."""
+    """The search for the folder in place of a drive, or of an absolute path's first folder."""
 
     def __init__(self, resolver: Resolver, sources: Sources) -> None:
         self._resolver = resolver
@@ -335,19 +334,19 @@ class _Advisor:
         return self._found[key]
 
     def _sentences(self, table: Table, cell: LobCell, column: Column, place: Place) -> Iterator[str]:
-        """Yield sentences with options that are proven to lead to the LOB."""
+        """Yield sentences with options, each tried, by which the LOB is found."""
         for at, folder in islice(self._places(column, cell, place), _PROVEN):
             before = place.segments[:at]
             if place.drive is not None and folder.parts[1:][-at or len(folder.parts) :] == before:
                 above = folder.parents[at - 1] if at else folder
-                # A folder above a granted one is never looked into.
+                # A folder above a granted one is not read.
                 if at or self._is_found(table, cell, self._resolver.granting(drives={place.drive: above})):
                     yield _add(f"--map-drive {quoted(f'{place.drive}={above}')}")
             if self._is_found(table, cell, self._resolver.granting(roots=(folder,))):
                 yield _add(f"--lob-root {quoted(str(folder))}")
 
     def _places(self, column: Column, cell: LobCell, place: Place) -> Iterator[tuple[int, Path]]:
-        """Yield the number of missing names of the path, and the folder with the file of the rest."""
+        """Yield folders that have the rest of the path without its first names, with their number."""
         if self._folders is None:
             self._folders = list(self._sources.granted.folders())
         for at in range(len(place.segments)):

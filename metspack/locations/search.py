@@ -24,7 +24,7 @@ from metspack.siard.metadata import Table
 from metspack.uris import shown
 
 COMPARED = "SHA-256"
-"""The algorithm of the digests by which files and entries are compared."""
+"""The algorithm of the digests that compare files and entries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class Sources:
         return iter(()) if self.tree is None else self.tree.contents(extent)
 
     def digest(self, extents: Iterable[Extent], algorithm: str) -> Digest:
-        """Return the digest of all bytes of the extents, one after the other."""
+        """Return the digest of the joined bytes of the extents."""
         hashers = digests.Hashers([algorithm])
         for extent in extents:
             hashers.take(self.blocks(extent))
@@ -58,7 +58,7 @@ class Sources:
     def at(self, spot: Spot) -> list[Extent]:
         """Return the extents at a spot: the file, and the entries of packed segments.
 
-        Raises ``Obstacle`` when a folder, link or device is there, or a packed segment cannot be read.
+        Raises ``Obstacle`` for a folder, link or device, and for an unreadable packed segment.
         """
         file = self.granted.file(spot)
         if file is None:
@@ -73,7 +73,7 @@ class Sources:
         return [entry for each in places for entry in self.packed.entries(each.root, each.path)]
 
     def one_at(self, root: int, names: Names) -> Extent | None:
-        """Return the file or entry at a path below a root, or None without one.
+        """Return the file or entry at a path below a root, or None.
 
         Raises ``TooMany`` for several that differ.
         """
@@ -83,7 +83,7 @@ class Sources:
         return found[0] if found else None
 
     def beside(self, spot: Spot, suffixes: Iterable[str]) -> list[str]:
-        """Return the names that exist beside a spot: its last name with one of the suffixes."""
+        """Return those names beside a spot that exist and consist of its name and a suffix."""
         *folder, last = spot.path
         names = [last + each for each in suffixes]
         found = self.granted.beside(spot, names)
@@ -93,21 +93,21 @@ class Sources:
         return list(dict.fromkeys(found))
 
     def where(self, extent: Extent) -> str:
-        """Return the place of a file's or an entry's bytes, in words for people."""
+        """Return the place of a file's or an entry's bytes, for messages."""
         if not isinstance(extent, ZipExtent):
             return self.granted.shown(Spot(root=extent.root, path=extent.path))
         return self.packed.shown(extent) if extent.archive else extent.name
 
 
-_HINTED = 3
+_HINTED = 3  # LOBs of a column for which a respelled name is searched
 
 
 @dataclass(slots=True, kw_only=True)
 class Column:
-    """A column or field whose LOBs are looked for: the candidate places and the results so far.
+    """A column or field whose LOBs are searched: candidate places, and the results so far.
 
-    ``table`` and ``cell`` are the paths of its table and its cells (array elements as one), ``unfound``
-    counts the LOBs that were not found.
+    ``table`` and ``cell`` are the paths of its table and of its cells (without numbers of array elements);
+    ``unfound`` counts the LOBs that were not found.
     """
 
     table: str
@@ -118,7 +118,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A file, entry or parts that were found: the candidate, and the LOB's bytes in order."""
+    """A file, an entry, or parts that may be a LOB: the candidate, and the extents in order."""
 
     candidate: Candidate
     extents: tuple[Extent, ...]
@@ -130,7 +130,7 @@ class Hit:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """The identity of the hit; the same file found in two ways has one identity."""
+        """The identity of the bytes: the same for one file found in two ways."""
         return tuple(
             (each.archive, each.name)
             if isinstance(each, ZipExtent)
@@ -140,7 +140,7 @@ class Hit:
 
 
 class Search:
-    """The search for one cell's LOB; made for it and used once."""
+    """One search for one cell's LOB."""
 
     def __init__(self, sources: Sources, table: Table, column: Column, cell: LobCell) -> None:
         self._sources = sources
@@ -153,10 +153,7 @@ class Search:
         self._looked: list[tuple[Candidate, Spot | None, Names]] = []
 
     def hit(self) -> Hit:
-        """Return what can be the cell's LOB; raises ``LobUnresolved``.
-
-        The result depends only on the cell, not on the results for the cells before.
-        """
+        """Return the hit that is the cell's LOB; raises ``LobUnresolved``."""
         hits: list[Hit] = []
         for each in self._column.candidates.of(self._cell.file, self._refusals):
             if hits and each.convention is Convention.RENAMED:
@@ -168,9 +165,9 @@ class Search:
         return self._decided(hits) if hits else self._proven()
 
     def _hits(self, candidate: Candidate) -> Iterator[list[Hit]]:
-        """Yield the hits of each place that a candidate means, if any.
+        """Yield the hits at each place of a candidate that has any.
 
-        One place has several hits when its folder exists both unpacked and packed.
+        A place has several hits if its folder exists both unpacked and packed.
         """
         for spot, names in self._places(candidate):
             try:
@@ -186,7 +183,7 @@ class Search:
                 yield fitting
 
     def _fitting(self, candidate: Candidate, extents: tuple[Extent, ...]) -> Hit | None:
-        """Return a hit whose size may be the LOB's, or None for a misfit, which is noted."""
+        """Return a hit if its size may be the LOB's; otherwise record a misfit and return None."""
         hit = Hit(candidate=candidate, extents=extents)
         if self._fits(hit.size):
             return hit
@@ -211,7 +208,7 @@ class Search:
         return self._column.candidates.fits(size, self._cell.length)
 
     def _places(self, candidate: Candidate) -> Iterator[tuple[Spot | None, Names]]:
-        """Yield a spot below a granted root and its names, or None and names from the zip's root."""
+        """Yield spots below a granted root with their names, or None with names from the zip's root."""
         place, granted = candidate.place, self._sources.granted
         if place.inside:
             if self._sources.tree is not None:
@@ -239,7 +236,7 @@ class Search:
                 yield from self._renamed(spot, len(place.segments) - candidate.renamed)
 
     def _renamed(self, spot: Spot, from_end: int) -> Iterator[Spot]:
-        """Yield the spot with its LOB folder renamed; ``from_end`` counts the names from that on."""
+        """Yield a spot with other names of its LOB folder, at ``from_end`` names from the end."""
         at = len(spot.path) - from_end
         if at < 0:
             return
@@ -252,7 +249,7 @@ class Search:
         return self._sources.entry if spot is None else partial(self._sources.one_at, spot.root)
 
     def _at(self, spot: Spot | None, names: Names) -> list[tuple[Extent, ...]]:
-        """Return the LOBs at a place, each whole or as its parts, or an empty list."""
+        """Return the possible LOBs at a place, each whole or as its parts, or an empty list."""
         if spot is None:
             entry = self._sources.entry(names)
             wholes = [] if entry is None else [entry]
@@ -270,7 +267,7 @@ class Search:
     def _beside(self, spot: Spot | None, names: Names, wholes: list[Extent]) -> list[str]:
         if spot is not None:
             return self._sources.beside(spot, splitparts.FIRST_SUFFIXES)
-        # Parts beside a whole that fits are not looked for in the zip: each cell would cost a look-up more.
+        # A fitting entry needs no search for parts beside it: that would cost each cell a look-up more.
         named = () if self._fits(wholes[0].size) else splitparts.FIRST_SUFFIXES
         *folder, last = names
         return [each for each in named if self._sources.entry((*folder, last + each)) is not None]
@@ -281,7 +278,7 @@ class Search:
         return digest is not None and self._sources.digest(extents, digest.algorithm) == digest
 
     def _decided(self, hits: list[Hit]) -> Hit:
-        """Return the hit that is the LOB; raises ``LobAmbiguous`` when no digest decides."""
+        """Return the hit that is the LOB; raises ``LobUnresolved`` if several differ, undecided."""
         by_identity: dict[tuple[object, ...], Hit] = {}
         for hit in hits:
             by_identity.setdefault(hit.identity, hit)
@@ -313,7 +310,7 @@ class Search:
         )
 
     def _proven(self) -> Hit:
-        """Return parts with unusual numbers, or a LOB of another length with the right digest.
+        """Return parts with unusual numbers, or a misfit with the cell's digest.
 
         Raises ``LobUnresolved``.
         """
@@ -326,7 +323,7 @@ class Search:
         raise self._unresolved()
 
     def _unusually_numbered(self) -> Hit | None:
-        """Return parts with unusually padded numbers, or None; their place counts as not empty."""
+        """Return parts whose numbers have an unusual number of digits, or None."""
         looked, self._looked = self._looked, []
         for candidate, spot, names in looked:
             try:
@@ -343,16 +340,16 @@ class Search:
     def _unresolved(self) -> errors.LobUnresolved:
         for candidate, spot, names in self._looked:
             try:
-                splitparts.check_none_is_left(self._look(spot), names)
+                splitparts.check_no_later_part(self._look(spot), names)
             except SourceError as problem:
                 self._note(candidate, "/".join(names), problem=problem)
                 break
         return errors.unresolved(self._table, self._cell, self._tried, self._refusals, self._respelling())
 
     def _respelling(self) -> str:
-        """Return a hint when a name differs only in case or Unicode normalisation, or "".
+        """Return a hint at a name that differs only in case or Unicode normalisation, or "".
 
-        Only the first few LOBs of a column are searched for: where one differs, all do.
+        It is searched for the first few LOBs of a column: the others differ as these do.
         """
         self._column.unfound += 1
         if self._column.unfound > _HINTED:
@@ -363,7 +360,7 @@ class Search:
             other = self._respelled_entry(names) if spot is None else self._respelled_file(spot)
             if other is not None:
                 how = difference(other, self._where(spot, names))
-                return f"{shown(other)} differs in {how} alone: rename it to what the cell says."
+                return f"{shown(other)} differs only in {how}: rename it as the cell names it."
         return ""
 
     def _respelled_file(self, spot: Spot) -> str | None:
@@ -381,7 +378,7 @@ class Search:
 
 
 def _cased(names: Names) -> Iterator[Names]:
-    """Yield the same names in other letter cases and Unicode forms: entries are found by exact name."""
+    """Yield names in other letter cases and Unicode forms, each to be looked up exactly."""
     forms: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
     for form in forms:
         *folders, last = (unicodedata.normalize(form, each) for each in names)

@@ -1,10 +1,10 @@
-"""Parts of split LOBs: found beside the place of the whole, and in the segments that follow.
+"""Find the parts of split LOBs, at the place of the whole and in the segments that follow.
 
 Two styles of names exist: ``<file>_part001``, ``_part002`` ... in ``seg_<n>`` folders (SIARD 2.2
 S_8.1.1-0), and ``<file>.0``, ``.1`` ... with ``.z`` for the last in ``*_lobseg_<n>`` folders
-(recommendation 0.28, 5.3). Parts in one folder are read too, and so are packed segments, whose folders
-end with ``.zip``. A number may have zeros in front, up to four digits in all; a part that exists in two
-spellings is an error.
+(recommendation 0.28, 5.3). All parts may be in one folder, and segments may be packed, in files that end with
+``.zip``. A number may have leading zeros, up to four digits in all; a part that exists in two spellings is an
+error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metspack.uris import shown
 
 Names = tuple[str, ...]
 Look = Callable[[Names], Extent | None]
-"""A look-up of a file in the zip or below a granted root; raises ``SourceError`` for others."""
+"""A look-up in the zip or below a granted root; raises ``SourceError`` for other than files."""
 
 
 class PartMissing(SourceError):  # noqa: N818 -- the state of a LOB
@@ -34,13 +34,16 @@ class TooMany(SourceError):  # noqa: N818 -- the state of a LOB
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """A style of part names; ``folder`` matches a segment folder's name and its number."""
+    """A style of part names: first number, last suffix, and pattern of a segment's folder.
+
+    The pattern's second group is the number of the segment.
+    """
 
     first: int
     last: str | None
     folder: re.Pattern[str]
     spelled: Callable[[int], tuple[str, ...]]
-    """The suffixes of a part: the usual spelling, then others that may replace it."""
+    """Returns the suffixes of a part by its number: the usual spelling, then others."""
 
     def suffix(self, number: int) -> str:
         """Return the suffix of the part with this number."""
@@ -48,7 +51,7 @@ class Style:
 
 
 _PACKED = r"(\.[zZ][iI][pP])?"  # packed as one file
-_SOME = lru_cache(maxsize=64)  # every LOB needs the first numbers
+_SOME = lru_cache(maxsize=64)  # the search for every LOB needs the first numbers
 SIARD22 = Style(
     first=1,
     last=None,
@@ -63,20 +66,20 @@ LOBSEG = Style(
 )
 STYLES = (SIARD22, LOBSEG)
 FIRST_SUFFIXES = tuple(style.suffix(style.first) for style in STYLES)
-"""The suffixes of first parts, which exist beside a whole LOB only by mistake."""
+"""The suffixes of first parts; beside a whole LOB such a part is a mistake."""
 
 
 def is_first(suffix: str) -> bool:
-    """Return whether a suffix is that of a first part, in any spelling that is looked for."""
+    """Return whether a suffix is that of a first part, in any spelling of the styles."""
     return any(suffix in style.spelled(style.first) for style in STYLES)
 
 
 def found(look: Look, path: Names, fits: Callable[[int], bool], *, wide: bool = False) -> tuple[Extent, ...]:
-    """Return the parts of the LOB at ``path`` in order, an empty tuple without a first part.
+    """Return the parts of the LOB at ``path`` in order, or an empty tuple without a first part.
 
-    The first part is looked for by its usual name, or with ``wide`` by others: three look-ups more, too
-    many for every LOB that is elsewhere. ``fits`` returns whether a number of bytes can be the whole LOB.
-    Raises ``PartMissing`` and ``TooMany`` naming the part.
+    The first part is searched by its usual name, or with ``wide`` by the other spellings: these take three
+    look-ups more, too many for every LOB that is elsewhere. ``fits`` returns whether a number of bytes can be
+    that of the whole. Raises ``PartMissing`` and ``TooMany``, naming the part.
     """
     for style in STYLES:
         spelled = style.spelled(style.first)
@@ -85,8 +88,8 @@ def found(look: Look, path: Names, fits: Callable[[int], bool], *, wide: bool = 
     return ()
 
 
-def check_none_is_left(look: Look, path: Names) -> None:
-    """Raise ``PartMissing`` when later parts exist though the first does not."""
+def check_no_later_part(look: Look, path: Names) -> None:
+    """Raise ``PartMissing`` if later parts exist without the first."""
     for style in STYLES:
         later = (*([] if style.last is None else [style.last]), *style.spelled(style.first + 1))
         for here in (path, *_following(path, style, 1)):
@@ -101,7 +104,7 @@ def _collected(look: Look, path: Names, style: Style, fits: Callable[[int], bool
         here, extent = hit
         extents.append(extent)
     missing = style.first + len(extents)
-    # A part behind it, up to two segments on, shows that this is a hole and not the end.
+    # A later part, in this or one of the next two segments, shows a gap in place of the end.
     for beyond in (here, *_following(here, style, 2)):
         for suffix in style.spelled(missing + 1):
             if look(_part(beyond, suffix)) is not None:
@@ -118,7 +121,7 @@ def _collected(look: Look, path: Names, style: Style, fits: Callable[[int], bool
 
 
 def _one(look: Look, here: Names, style: Style, number: int) -> tuple[Names, Extent] | None:
-    """Return a part in this segment or the next, with the whole's name beside it, or None.
+    """Return a part in this segment or the next, and the whole's path in that segment, or None.
 
     Raises ``TooMany`` for a part in both.
     """
@@ -137,7 +140,7 @@ def _there(look: Look, here: Names, style: Style, suffixes: tuple[str, ...]) -> 
 
 
 def _following(path: Names, style: Style, most: int) -> Iterator[Names]:
-    """Yield the same path in the next segments; a path outside segment folders has no next."""
+    """Yield a path in the next segments, if it has the folder of a segment."""
     for depth in range(len(path) - 2, -1, -1):
         if (segment := style.folder.fullmatch(path[depth])) is not None:
             for step in range(1, most + 1):

@@ -1,7 +1,7 @@
 """Statement of the DILCIS Board on the location of LOBs in SIARD 2.1 and 2.2; pure.
 
-Three levels give a location: the database's ``lobFolder``, the column's (or the field's) and the cell's
-``file``. Each is absent (nil), relative or absolute; of the 27 combinations 11 are errors.
+Three levels give a location: the ``lobFolder`` of the database, that of the column (or field), and the
+``file`` of the cell. Each is absent (nil), relative or absolute; 11 of the 27 combinations are errors.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from metspack.uris import (
 
 @unique
 class LevelLocation(Enum):
-    """The location that one level gives: an absent, a relative or an absolute one."""
+    """The kind of location that one level gives: absent, relative or absolute."""
 
     NIL = "nil"
     RELATIVE = "relative"
@@ -37,7 +37,7 @@ class LevelLocation(Enum):
 
 @unique
 class Outcome(Enum):
-    """The result of all three levels: no LOB, one inside, one outside, or an error."""
+    """The result of all three levels: no LOB, a LOB inside, a LOB outside, or an error."""
 
     NO_LOB = "nil"
     INSIDE = "in"
@@ -59,15 +59,15 @@ def outcome(database: LevelLocation, column: LevelLocation, cell: LevelLocation)
 
 
 class LocationError(SourceError):
-    """Levels that give no place for a LOB: the statement's errors, and a cell that names a folder."""
+    """Levels without a place for a LOB: an error by the statement, or a cell that names a folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Levels:
     """The texts that locate the LOB of one cell, as in the archive's XML, unescaped.
 
-    ``fields`` are the field lobFolders from the column inwards; ``folder`` is that of SIARD 1.0 and
-    2.0; ``table`` is the table's folder in the archive.
+    ``fields`` are the lobFolders of fields from the column inwards; ``folder`` is the column's folder of
+    SIARD 1.0 and 2.0; ``table`` is the table's folder in the archive.
     """
 
     database: str | None
@@ -94,7 +94,7 @@ class Place:
 
     @property
     def text(self) -> str:
-        """The place for people to read, decoded: ``./Northwind_lobs/s0_t2_c4/seg_0/t2_c4_r1.bin``."""
+        """The place for messages, decoded: ``./Northwind_lobs/s0_t2_c4/seg_0/t2_c4_r1.bin``."""
         path = "/".join(self.segments)
         if self.absolute:
             return f"{self.drive or ''}/{path}"
@@ -105,13 +105,13 @@ class Place:
 
 
 def cell_reference(file: str) -> Reference:
-    """Return the reference in a cell's ``file``; raises ``ReferenceRefused`` naming the cell."""
+    """Return the reference in a cell's ``file``; raises ``ReferenceRefused``."""
     return _reference("the cell's file", file)
 
 
 @lru_cache(maxsize=1024)  # a column has one lobFolder and perhaps millions of cells
 def folder_reference(where: str, text: str | None) -> Reference | None:
-    """Return the reference in a lobFolder, or None when it is nil or blank.
+    """Return the reference in a lobFolder, or None for a nil or blank one.
 
     Raises ``ReferenceRefused``, whose message begins with ``where``.
     """
@@ -139,7 +139,7 @@ def is_content(levels: Levels) -> bool:
 
 
 def database_folder(levels: Levels) -> list[Reference]:
-    """Return the database's lobFolder in a list, which is empty when it is nil or blank."""
+    """Return a list of the database's lobFolder, empty if that is nil or blank."""
     found = folder_reference("the database's lobFolder", levels.database)
     return [] if found is None else [found]
 
@@ -164,14 +164,14 @@ def local_folders(levels: Levels) -> list[Reference]:
 def located(
     database: str | None, column: str | None, cell: str | None, *, fields: Sequence[str | None] = ()
 ) -> Place | None:
-    """Return the place that the three levels name, or None when the cell has no location.
+    """Return the place that the three levels give, or None for a cell without a location.
 
-    The texts are as written; a folder counts as one with or without its last ``/``, and a blank
-    ``lobFolder`` as nil. ``fields`` are the field lobFolders from the column inwards (SIARD 2.2
-    M_5.7-1): each that is not nil is relative to the enclosing one, the outermost to the database
-    level. To combine only a field's lobFolder with the database level, pass it as ``column``.
-    Raises ``LocationError`` for the statement's errors and for a cell that does not name a file, and
-    ``ReferenceRefused`` for a text that is not a reference and for a path out of the zip or above ``/``.
+    The texts are as written; a folder may lack its last ``/``, and a blank ``lobFolder`` counts as nil.
+    ``fields`` are the lobFolders of fields from the column inwards (SIARD 2.2 M_5.7-1): each that is not nil
+    is relative to the enclosing one, the outermost to the database level. A field's lobFolder as ``column``
+    is combined with the database level only. Raises ``LocationError`` for an error by the statement and for a
+    cell that names a folder, and ``ReferenceRefused`` for a text that is no reference and for a path that
+    leads out of the zip or above ``/``.
     """
     if cell is None:
         return None
@@ -182,7 +182,7 @@ def located(
         if (folder := folder_reference(where, text)) is not None
     ]
     file = cell_reference(cell)
-    # One absolute folder in the chain makes its innermost end absolute.
+    # One absolute folder makes the whole chain absolute.
     local = max((_level(each) for each in folders), key=_REACH.__getitem__, default=LevelLocation.NIL)
     levels = (_level(base), local, _level(file))
     found = outcome(*levels)

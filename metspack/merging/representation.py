@@ -17,7 +17,7 @@ from metspack.mets.links import Mptr, bare
 from metspack.packages import delivery
 from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of, path_of
-from metspack.packages.index import Index, unread
+from metspack.packages.index import Index, unreadable_mets
 from metspack.packages.metsfiles import Names, is_representation
 from metspack.system import os
 from metspack.uris import shown
@@ -119,7 +119,7 @@ def _given(ip: DeliveredPackage, packs: OpenPacks, budgets: Budgets) -> _GivenIp
                 elif isinstance(fact, Mptr) and fact.is_upward:
                     above = above or fact.href or ""
     except (OSError, MetspackError) as error:
-        raise unread(str(ip.path / CSIP_METS), error) from None
+        raise unreadable_mets(str(ip.path / CSIP_METS), error) from None
     if not objid:
         raise SourceError(f"{ip.path / CSIP_METS} has no OBJID", hint=ANOTHER)
     return ip, objid, above

@@ -1,4 +1,4 @@
-"""METS documents: read as facts, written through templates; and the names of their files."""
+"""METS documents: read as facts, written with templates; names of their files."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import overload
 from metspack.layouts import names
 
 PLAIN_METS, CSIP_METS = names.METS_NAMES
-"""File names of METS: the recommendation's, for parent and children, and CSIP's."""
+"""File names of METS: that of the recommendation, for parent and children, and that of CSIP."""
 
 REPRESENTATIONS_FOLDER = "representations"
 """The folder of an IP's representations, a folder each (CSIP 2.2.0, CSIPSTR9)."""
 
 METS_NAMES = names.METS_NAMES
-"""Both, in the order in which a folder that has both is read."""
+"""Both names; the first takes precedence in a folder that has both."""
 
 UNREAD = frozenset(
     (
@@ -57,13 +57,13 @@ MDTYPES_BY_ROOT: Mapping[str, str] = {
     "lido": "LIDO",
     "lidowrap": "LIDO",
 }
-"""The same by the local name of the root, in small letters."""
+"""The MDTYPE of metadata by the local name of its root, in lower case."""
 
 _REPRESENTATIONS = f"/{REPRESENTATIONS_FOLDER}/".encode()
 
 
 def package_of(path: bytes) -> bytes | None:
-    """Return the folder of the package whose representations hold a METS, or None outside any.
+    """Return the folder of the package that has a METS in its representations, or None.
 
     The folder ends with ``/``, and is empty at the root.
     """
@@ -72,7 +72,7 @@ def package_of(path: bytes) -> bytes | None:
 
 
 def is_of_representation(path: bytes) -> bool:
-    """Return whether a METS is that of a representation by its place: right in its folder."""
+    """Return whether a METS is right in the folder of a representation."""
     package = package_of(path)
     return package is not None and is_mets_name(path) and path[len(package) :].count(b"/") == 2  # noqa: PLR2004
 
@@ -92,5 +92,5 @@ _TOP_METS = re.compile(r"mets\..+\.xml", re.IGNORECASE | re.DOTALL)
 
 
 def is_top_mets_name(name: str) -> bool:
-    """Return whether a name has the form of some tools' package METS: ``METS.<uuid>.xml``."""
+    """Return whether a name has the form of a package's METS by some tools: ``METS.<uuid>.xml``."""
     return _TOP_METS.fullmatch(name) is not None

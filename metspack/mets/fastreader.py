@@ -1,11 +1,11 @@
-"""A fast reader of METS: it splits runs of ``file`` and other elements of one shape all at once.
+"""A fast reader of METS: it splits runs of ``file`` and other elements of one shape without a parser.
 
-A large METS is the same few lines a million times over. Elements that are identical, byte for byte, except
-for the values of their attributes need no parser each: the parser's result for one locates the facts of the
-others. It reads all elements that differ in any other byte.
+A large METS repeats the same few lines a million times. For elements that are identical, byte for byte,
+except for the values of their attributes, the parser's result for one locates the facts of all others. The
+parser reads all elements that differ in any other byte.
 
-It only saves time: to remove it, read with ``reader.read`` and ``reader.Reader`` wherever this module is
-imported, and take out the functions of the catalogue that put runs of files in.
+The module only saves time: to remove it, read with ``reader.read`` and ``reader.Reader`` wherever it is
+imported, and remove the functions of the catalogue that insert runs of files.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LAST_WINDOW = 1 << 20
 _TAG = re.compile(r"</?(?:[^\s<>/:]+:)?([^\s<>/:]+)")
 _SLOT = re.compile(r"[ \t\r\n](?:([^\s<>=:]+):)?([^\s<>=:]+)[ \t\r\n]*=[ \t\r\n]*\Z")
 
-# What may be in a shape: nothing that refers to an ID, nothing that changes the meaning of other elements.
+# Elements and attributes of shapes: they affect no other element, and only FILEID refers to IDs.
 _ELEMENTS = frozenset({"file", "FLocat", "transformFile", "fptr", "area", "div", "mptr"})
 _OF_FILES = {
     "ID",
@@ -52,9 +52,9 @@ _OF_DIVISIONS = frozenset({"LABEL", "ORDER", "TYPE", "LOCTYPE", "OTHERLOCTYPE"})
 _DECLARED = "xmlns"
 _LOCTYPE, _URL = "LOCTYPE", "URL"
 _LOCATION = "href"
-_KIND = "type"  # of a link, as XLink has it: one word, the same in every element
+_KIND = "type"  # of XLink: the same word in every element
 
-# METS 1.12.1's rules for values that differ: strings of any kind, numbers, names, plain references.
+# The types of METS 1.12.1 of values that differ: any strings, numbers, names, plain references.
 _FREE = frozenset({"OWNERID", "GROUPID", "MIMETYPE", "CHECKSUM", "USE"})
 _DIGITS = b"0123456789"
 _IN_NAMES = b"\nabcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" + _DIGITS + b"_.-"
@@ -71,10 +71,10 @@ Repeated = File | Fptr | Mptr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """Successive elements of one shape: ``count`` facts like ``fact`` except in ``columns``.
+    """Successive elements of one shape: ``count`` facts that differ from ``fact`` in ``columns``.
 
-    ``columns`` are the values of a fact's fields by the field's name, in document order; ``line`` is the
-    first fact's, each further one is ``step`` lines on.
+    ``columns`` are values in document order, by the name of the fact's field. ``line`` is that of the first
+    fact; each further one is ``step`` lines below.
     """
 
     fact: Repeated
@@ -98,9 +98,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """A run, its size in bytes, and white space of as many lines and columns for the parser.
+    """A run, its size in bytes, and white space in its place, of as many lines and columns.
 
-    ``is_valid``: the run's elements are valid METS if the one before is.
+    ``is_valid``: the run's elements are valid METS if the element before them is.
     """
 
     run: Run
@@ -110,11 +110,11 @@ class Cut:
 
 
 class Shape:
-    """The shape of an element as written: ``literals`` are the text around its attributes' values.
+    """The shape of an element as written: ``literals`` are the texts around its attributes' values.
 
-    ``fixed`` are the values, by number, that are a part of the shape; ``fields_`` are the numbers of the
-    values by the fields of the element's one fact. ``names`` are those of the attributes, without their
-    prefixes; ``sample`` is set to the values of the last element of the shape that a parser took.
+    ``fixed`` are the values, by number, that belong to the shape; ``fields_`` are the numbers of values by
+    the field of the element's fact. ``names`` are those of the attributes, without prefixes; ``sample`` is
+    set to the values of the last element of the shape that the parser read.
     """
 
     def __init__(
@@ -139,9 +139,9 @@ class Shape:
         return all(values[slot] == value for slot, value in self.fixed.items())
 
     def cut(self, data: bytes, at: int, fact: Repeated) -> Cut | None:
-        """Return the run that begins at ``at``, directly behind the element of ``fact``, or None.
+        """Return the run that begins at ``at``, directly after the element of ``fact``, or None.
 
-        The stretch that is tried grows with the length of the runs, so that few bytes are examined in vain.
+        The number of examined bytes grows with the length of the runs, so that few are examined in vain.
         """
         stop = data.rfind(self._end, at, at + self._window)
         if stop < 0:
@@ -153,7 +153,7 @@ class Shape:
         return cut
 
     def is_open(self, data: bytes, at: int) -> bool:
-        """Return whether an element of this shape may have begun at ``at`` and not ended yet."""
+        """Return whether the data from ``at`` on has no end of an element of this shape yet."""
         return data.find(self._end, at) < 0
 
     def _cut(self, stretch: bytes, fact: Repeated) -> Cut | None:
@@ -179,7 +179,7 @@ class Shape:
             name: values[2 * slot + 1 :: period] for name, slot in self._fields.items()
         }
         if isinstance(fact, Mptr):
-            if _besides("".join(columns["href"]), _NAMES[_LOCATION]):
+            if _has_others("".join(columns["href"]), _NAMES[_LOCATION]):
                 return None
             columns["div"] = range(fact.div + 1, fact.div + 1 + count)
         run = Run(
@@ -220,26 +220,26 @@ def _same(pieces: Sequence[str], wanted: str) -> int:
 
 
 def _are_valid(name: str, values: Sequence[str], sample: str) -> bool:
-    """Return whether the values of an attribute are valid in METS if the sample is."""
+    """Return whether the values of an attribute are valid METS, as the sample is."""
     if values.count(sample) == len(values):
         return True
     if (longest := _LONGEST_NUMBERS.get(name)) is not None:
         lengths = set(map(len, values))
-        return min(lengths) > 0 and max(lengths) <= longest and not _besides("".join(values), _DIGITS)
+        return min(lengths) > 0 and max(lengths) <= longest and not _has_others("".join(values), _DIGITS)
     if name not in _NAMES or not sample[:1].isalpha():
         return False
-    # Names nearly always begin with the same letter: then one look shows that each begins with a letter.
+    # If all names begin with the letter of the sample, as nearly always, each begins with a letter.
     lines = "\n" + "\n".join(values)
-    return lines.count("\n" + sample[0]) == len(values) and not _besides(lines, _NAMES[name])
+    return lines.count("\n" + sample[0]) == len(values) and not _has_others(lines, _NAMES[name])
 
 
-def _besides(text: str, characters: bytes) -> bool:
-    """Return whether a text has any character but these."""
+def _has_others(text: str, characters: bytes) -> bool:
+    """Return whether a text has any other character than these."""
     return not text.isascii() or bool(text.encode().translate(None, characters))
 
 
 def _are_safe(values: Sequence[str]) -> bool:
-    """Return whether a parser accepts all values, and takes them as they are written."""
+    """Return whether a parser accepts all values, and returns them as they are written."""
     text = "".join(values)
     if text.isascii():
         return not text.encode().translate(None, _SAFE)
@@ -247,7 +247,7 @@ def _are_safe(values: Sequence[str]) -> bool:
 
 
 def pieces_of(element: str) -> tuple[list[str], list[str]] | None:
-    """Return an element's literals and values; None where quotes may not delimit all values."""
+    """Return an element's literals and values, or None if quotes may not delimit all values."""
     pieces = element.split('"')
     literals, values = pieces[::2], pieces[1::2]
     text = "".join(literals)
@@ -261,10 +261,10 @@ def pieces_of(element: str) -> tuple[list[str], list[str]] | None:
 def shape_of(
     literals: Sequence[str], values: Sequence[str], kind: type, read_fact: Callable[[str], Repeated | None]
 ) -> Shape | None:
-    """Return the shape of an element, or None if its attributes hold more than its fact.
+    """Return the shape of an element, or None if it has attributes that its fact lacks.
 
-    In a division and its ``mptr`` all values but the location are a part of the shape. ``read_fact`` reads
-    an element and returns its one fact: reading one with marks as values shows which field has which value.
+    In a ``div`` with an ``mptr`` all values but the location belong to the shape. ``read_fact`` parses an
+    element and returns its one fact: with marks as values, it shows which field has which value.
     """
     fixed: dict[int, str] = {}
     names: list[str] = []
@@ -285,7 +285,7 @@ def shape_of(
         ):
             return None
         locations += name == _LOCATION
-    if locations > 1:  # which of them is taken depends on their values
+    if locations > 1:  # the reader chooses one by their values
         return None
     marks = {f"value {slot}": slot for slot in range(len(values)) if slot not in fixed}
     marked = [fixed.get(slot, f"value {slot}") for slot in range(len(values))]
@@ -301,7 +301,7 @@ def shape_of(
 
 
 def _is_of_one_kind(fact: Mptr) -> bool:
-    """Return whether an ``mptr`` names a package in a usual way, which no finding reports."""
+    """Return whether an ``mptr`` names a package in a usual way, without a finding."""
     if fact.loctype == _URL:
         return fact.otherloctype is None
     return fact.loctype == "OTHER" and bool((fact.otherloctype or "").strip())
@@ -312,15 +312,15 @@ Sink = Callable[[bytes], object]
 
 
 def check_links(blocks: Callable[[], Iterable[bytes]], budgets: Budgets) -> None:
-    """Raise ``read``'s error for a document of too many ``mptr``, faster than ``read`` does.
+    """Raise the error of ``read`` for a document with too many ``mptr``, faster than ``read``.
 
-    ``blocks`` gives the document's bytes from the start. It is for documents with many.
+    ``blocks`` returns the document's bytes from the start.
     """
     name, before, count = MPTR.rpartition(" ")[2], b"", 0
     for block in blocks():
         count += (before + block).count(name.encode())
         before = block[1 - len(name) :]
-    if count <= budgets.links:  # each element has its name at least once, as long as a byte is a character
+    if count <= budgets.links:  # each element has its name at least once, in encodings that extend ASCII
         return
     parser = safexml.expat_parser(namespaces=True)
     links = safexml.Allowance(name, budgets.links, "links", parser)
@@ -336,7 +336,7 @@ def check_links(blocks: Callable[[], Iterable[bytes]], budgets: Budgets) -> None
     except safexml.BudgetError:
         raise
     except safexml.XmlError:
-        return  # ``read`` raises it where it comes to it
+        return  # ``read`` raises it
     finally:
         parser.StartElementHandler = parser.StartDoctypeDeclHandler = None
 
@@ -360,15 +360,13 @@ def condensed(
     watch: Watch | None = None,
     has_links: bool = False,
 ) -> Iterator[Fact | Run]:
-    """Yield the facts of ``reader.read``, raising as it does, with many of one kind as a run.
+    """Yield the facts of ``reader.read``, many of one kind as a run; raises as ``reader.read``.
 
-    ``mptr`` come in runs only with ``has_links``.
-
-    The facts, their lines and their order are the same. ``sink`` gets the bytes outside of runs, after the
-    facts, with white space that keeps lines and columns; ``validated`` those to validate as METS, outside of
-    valid runs; ``watch`` the METS elements outside of runs. Elements in a run refer to IDs only by
-    ``FILEID``, their ``LOCTYPE`` is URL or absent (or OTHER with an ``OTHERLOCTYPE``, of ``mptr``), and their
-    ``xlink:type`` is constant.
+    Facts, lines and order are the same. ``mptr`` come in runs only with ``has_links``. ``sink`` is called
+    with the bytes outside runs, after their facts, with white space in place of the runs; ``validated`` with
+    the bytes outside valid runs, to be validated as METS; ``watch`` with the METS elements outside runs.
+    Elements in a run refer to IDs only by ``FILEID``, their ``LOCTYPE`` is URL or absent (of ``mptr`` also
+    OTHER with an ``OTHERLOCTYPE``), and their ``xlink:type`` is constant.
     """
     sinks = sink, validated, watch
     with closing(Condensing(budgets or Budgets(), *sinks, has_links=has_links)) as condensing:
@@ -378,10 +376,10 @@ def condensed(
 
 
 class Condensing(Reader):
-    """A reader of one document that skips elements with the shape of the one before them.
+    """A reader of one document that skips elements of the same shape as the one before.
 
-    It skips an element only after the parser has reported the end of the element before it, at that very
-    byte: then it is a sibling, under the same namespaces, outside any comment or text.
+    It skips an element only if the parser reported the end of the one before at the byte where it begins:
+    then it is a sibling, with the same namespaces, outside comments and text.
     """
 
     def __init__(
@@ -395,24 +393,24 @@ class Condensing(Reader):
     ) -> None:
         super().__init__(budgets, watch)
         self._sink, self._validated = sink, validated
-        self._open: list[bytes] = []  # the bytes of a block that are to be validated
+        self._open: list[bytes] = []  # the bytes of a block to be validated
         self._encoding: str | None = None
         self._held = b""
         self._parsed: list[bytes] = []
         self._pause = _FIRST_PAUSE
         self._skipped = 0
-        self._began: tuple[int, int, int, type] | None = None  # depth, first byte, facts before, kind
-        self._ended: tuple[int, int, Fact] | None = None  # first byte and end tag of one that gave a fact
+        self._began: tuple[int, int, int, type] | None = None  # depth, offset, facts before, kind
+        self._ended: tuple[int, int, Fact] | None = None  # offset, that of the end tag, and its fact
         self._learned: dict[type, tuple[list[str], Mapping[str, str], Shape | None]] = {}
-        self._shape: tuple[Shape, Repeated] | None = None  # of the element that ended where reading stands
+        self._shape: tuple[Shape, Repeated] | None = None  # of the element that ends at the current byte
         self._parser.XmlDeclHandler = self._declaration
         self._ending = _END_OR_DIVISION if has_links else _END
         kinds: dict[str, type] = {FILE: File, FPTR: Fptr, **({DIV: Mptr} if has_links else {})}
         for name, kind in kinds.items():
-            self._starts[name] = partial(self._beginning, self._starts[name], kind)
+            self._starts[name] = partial(self._begin, self._starts[name], kind)
 
     def take_runs(self, block: bytes, *, final: bool) -> Iterator[Fact | Run]:
-        """Yield the facts and runs of the next bytes, ``final`` for the last; raises as ``read``."""
+        """Yield the facts and runs of the next bytes, the last with ``final``; raises as ``read``."""
         data, at = self._held + block, 0
         self._held = b""
         self._parsed, self._open = [], []
@@ -443,7 +441,7 @@ class Condensing(Reader):
             self._validated(b"".join(self._open))
 
     def _parse_piece(self, piece: bytes) -> Iterator[Fact]:
-        """Feed some bytes to the parser."""
+        """Parse some bytes, and yield their facts."""
         self._began = self._ended = None
         self._parsed.append(piece)
         return self._parse(piece, final=False)
@@ -455,7 +453,7 @@ class Condensing(Reader):
         cut = shape.cut(data, at, fact)
         if cut is not None and isinstance(fact, Mptr):
             if not self._mptrs.takes(cut.run.count):
-                return None  # the parser comes to the one that is too many
+                return None  # so that the parser meets the one over the budget
             self._divs_seen += cut.run.count
             fact = replace(fact, div=cut.run.columns["div"][-1])
         if cut is not None:
@@ -465,13 +463,13 @@ class Condensing(Reader):
         return cut
 
     def _is_open(self, data: bytes, at: int) -> bool:
-        """Return whether to wait for more bytes: an element of the shape may have begun last."""
+        """Return whether to wait for more bytes, as an element of the shape may be incomplete."""
         if self._shape is None:
             return False
         if len(data) - at <= min(_HELD, self._budgets.attribute) and self._shape[0].is_open(data, at):
             return True
         self._shape = None
-        # Runs cost more to look for than they give where they are rare: the pauses between grow.
+        # Where runs are rare, the search costs more than it saves: it pauses, for longer each time.
         self._skipped = self._pause
         self._pause = min(self._pause * 2, _LAST_PAUSE)
         return False
@@ -481,7 +479,7 @@ class Condensing(Reader):
     def _declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
         self._encoding = encoding and encoding.lower()
 
-    def _beginning(
+    def _begin(
         self, handle: Callable[[dict[str, str]], None], kind: type, attributes: dict[str, str]
     ) -> None:
         self._began = self._depth, self._parser.CurrentByteIndex, len(self._found), kind
@@ -497,9 +495,9 @@ class Condensing(Reader):
     # --- shapes -------------------------------------------------------------------------------------
 
     def _shape_of(self, piece: bytes, tag: bytes, before: int) -> tuple[Shape, Repeated] | None:
-        """Return the shape of the element that ends a piece, whose last tag is ``tag``; or None.
+        """Return the shape of the element at the end of a piece, with the last tag ``tag``, or None.
 
-        ``before`` is the number of bytes that the parser had been given before that piece.
+        ``before`` is the number of bytes that the parser got before the piece.
         """
         if self._ended is None or self._encoding not in _ENCODINGS:
             return None

@@ -1,4 +1,4 @@
-"""The table of a package's files: path, size and digests of each, by placing and by path."""
+"""Store the files of a package, with sizes and digests, by order of placing and by path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metspack.model import Columnar
 
 
 def algorithms(checksum: str) -> tuple[str, ...]:
-    """Return the algorithms by which a package's files are hashed: the manifests', and METS's."""
+    """Return the algorithms for a package's files: those of manifests, and that of METS."""
     return tuple(dict.fromkeys((*MANIFEST_ALGORITHMS, checksum)))
 
 
@@ -24,7 +24,7 @@ def placed_file(
     hashers: Hashers,
     checksum: str,
 ) -> PlacedRun:
-    """Return a whole file by its digests, which are those of ``algorithms(checksum)`` or more."""
+    """Return a whole file as a run of one; ``hashers`` have at least ``algorithms(checksum)``."""
     return PlacedRun(
         id=[identifier],
         path=[path],
@@ -42,11 +42,11 @@ COLUMNS = ("id", "path", "size", "media_type", "checksum", "md5", "sha256", "par
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedRun(Columnar):
-    """Files on disk as METS lists them, one after the other, as columns of one length.
+    """Files on disk in the order of METS, as columns of equal length.
 
-    ``path`` is relative to a folder, ``size`` in bytes, digests are in hex. ``part_of`` are the ids of the
-    LOBs that the files are parts of, and empty for whole files; ``sequence`` the numbers of parts, from 0,
-    and empty for files without. Files that await placing have no digests.
+    ``path`` is relative to a folder, ``size`` in bytes, digests are in hex. Of parts, ``part_of`` are the ids
+    of their LOBs and ``sequence`` their numbers, from 0; both are empty for whole files. Files that are not
+    placed yet have no digests.
     """
 
     id: Sequence[str]
@@ -62,11 +62,11 @@ class PlacedRun(Columnar):
     OF_EACH = COLUMNS
 
     def below(self, folder: str) -> PlacedRun:
-        """Return the same files by their paths from above a folder, which ends with a slash."""
+        """Return the files with ``folder``, which ends with a slash, before their paths."""
         return replace(self, path=[folder + each for each in self.path])
 
 
-_HELD = 10_000  # files that are kept in memory
+_HELD = 10_000  # the most files in memory
 _SCHEMA = """
 CREATE TABLE placed (n INTEGER PRIMARY KEY, columns TEXT);
 CREATE TABLE line (path TEXT, md5 TEXT, sha256 TEXT);
@@ -79,19 +79,19 @@ ManifestRow = tuple[str, str, str]
 
 
 def text_of(run: PlacedRun) -> str:
-    """Return files as one line of text."""
+    """Return files as a line of JSON."""
     return json.dumps([getattr(run, name) for name in COLUMNS], separators=(",", ":"))
 
 
 def placed_of(text: str) -> PlacedRun:
-    """Return the files of a text by ``text_of``, with or without the end of its line."""
+    """Return the files of a line by ``text_of``, with or without its line feed."""
     return PlacedRun(**dict(zip(COLUMNS, json.loads(text), strict=True)))
 
 
 class ManifestLines(reading.Closable):
-    """Files as manifests list them, sorted by path, in whichever order they are added.
+    """The lines of manifests, sorted by path, for files added in any order.
 
-    More than ``held`` files are moved to disk.
+    If there are more than ``held`` files, they are moved to disk.
     """
 
     def __init__(self, held: int = _HELD) -> None:
@@ -125,7 +125,7 @@ class ManifestLines(reading.Closable):
     def manifest_rows(self) -> Generator[ManifestRow, None, None]:
         """Yield path, MD5 and SHA-256 of every file, sorted by the bytes of the path."""
         if self._database is None:
-            yield from sorted(self._lines)  # the order of code points is that of the bytes in UTF-8
+            yield from sorted(self._lines)  # code points sort as their bytes in UTF-8 do
             return
         with tempdb.explained("the files of a segment"):
             self._move_to_disk(self._database)
@@ -134,9 +134,9 @@ class ManifestLines(reading.Closable):
 
 
 class Placements(ManifestLines):
-    """The placed files of one segment: by order of placing, and sorted by path.
+    """The placed files of one segment, in the order of placing, and sorted by path.
 
-    ``count`` files were added, of ``size`` bytes.
+    ``count`` files have ``size`` bytes in all.
     """
 
     def __init__(self, held: int = _HELD) -> None:
@@ -145,7 +145,7 @@ class Placements(ManifestLines):
         self._held: list[PlacedRun] = []
 
     def close(self) -> None:
-        """Drop all files: a template that has them stays in memory until cycles are collected."""
+        """Drop all files: templates that refer to this object may stay in memory for long."""
         self._held.clear()
         super().close()
 
@@ -162,7 +162,7 @@ class Placements(ManifestLines):
         super()._move_to_disk(database)
 
     def runs(self) -> Iterator[PlacedRun]:
-        """Yield the files in the order they were placed, in the runs as they were added."""
+        """Yield the files in the order of placing, in the same runs as they were added."""
         kept = () if self._database is None else self._database.execute(_PLACED)
         for (text,) in kept:
             yield placed_of(text)

@@ -1,4 +1,4 @@
-"""Names and identifiers (OBJID, xml:id), derived only from the thing named; pure."""
+"""Names and identifiers (OBJID, xml:id), each derived from the content that it names; pure."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ _LETTERS = {
     "ŋ": "ng",
     "ŧ": "t",
 }
-"""Latin letters other than ASCII letters with an accent, in lower case, with their spelling."""
+"""The ASCII spelling of Latin letters other than ASCII letters with accents, in lower case."""
 
 
 def transliterated(text: str) -> str:
     """Return a text with its Latin letters in ASCII: ``Kørekort ß`` becomes ``Koerekort ss``.
 
-    Accents are left out. The second of two letters is a capital where a capital follows. Other scripts stay.
+    Accents are left out. Of two letters for one, the second is a capital only before a capital. Other scripts
+    stay.
     """
     composed = unicodedata.normalize("NFC", text)
     return "".join(_in_ascii(each, composed[n + 1 : n + 2]) for n, each in enumerate(composed))
@@ -59,12 +60,12 @@ def _in_ascii(letter: str, following: str) -> str:
 
 
 def package_name(stem: str) -> str:
-    """Return the name for the .siard, the folders and the ids, made from a file's stem.
+    """Return a package's name, for .siard, folders and ids, from the stem of a file's name.
 
-    Latin letters are transliterated; then characters outside ``[A-Za-z0-9_-]`` become ``_``: no dots, by
-    recommendation 0.16, revision 0.10. A stem that is entirely in another script gives ``SIARD-`` and eight
-    digits of its digest, the same for the same stem in either Unicode form. Raises ``ConfigError`` for a stem
-    without any letter or digit.
+    Latin letters are transliterated; then characters outside ``[A-Za-z0-9_-]`` become ``_``, also dots
+    (recommendation 0.16, revision 0.10). A stem without such letters and digits gives ``SIARD-`` and eight
+    digits of its digest, the same in either Unicode form. Raises ``ConfigError`` for a stem without any
+    letter or digit.
     """
     if is_readable(stem):
         return _NOT_IN_NAMES.sub("_", transliterated(stem))
@@ -78,10 +79,7 @@ def package_name(stem: str) -> str:
 
 
 def is_readable(stem: str) -> bool:
-    """Return whether a stem has a letter or digit of ASCII, or one that is transliterated.
-
-    Then its package's name shows it.
-    """
+    """Return whether a stem has a letter or digit that a package's name can have."""
     return re.search(r"[A-Za-z0-9]", transliterated(stem)) is not None
 
 
@@ -97,18 +95,18 @@ def name_words(stem: str, given: str | None) -> tuple[Notice, ...]:
 
 
 def name_history(stem: str, given: str | None, name: str) -> tuple[str, ...]:
-    """Return a note for METS on the given name, or the source's stem, if ``name`` differs.
+    """Return a note for METS on the given name, or stem, that ``name`` was made from.
 
-    There is no note where ``name`` was not made from it.
+    There is no note if both are the same, or if ``name`` was made from another.
     """
     original = unicodedata.normalize("NFC", stem if given is None else given)
     return (f"name of the source {original!r}",) if original != name == package_name(original) else ()
 
 
 def given_name(name: str) -> str:
-    """Return a given name of a package, as ``package_name`` would make it.
+    """Return the name of a package from a given name, as ``package_name`` does.
 
-    Raises ``ConfigError`` for an empty one, one with a slash, and one without a letter or digit of ASCII.
+    Raises ``ConfigError`` for an empty name, one with a slash, and one that is not ``is_readable``.
     """
     if not name.strip():
         raise ConfigError("the name is empty", hint="Give --name a word such as Northwind, or leave it out.")
@@ -126,10 +124,10 @@ def given_name(name: str) -> str:
 
 
 def given_objid(objid: str) -> str:
-    """Return a given OBJID; raises ``ConfigError`` for one that cannot be a link target.
+    """Return a given OBJID; raises ``ConfigError`` for one that cannot be the target of a link.
 
-    The links name it in ``xlink:href`` (an anyURI), letter by letter, so it may hold no space and no other
-    character that a URI reference may not hold.
+    Links have it unescaped in ``xlink:href`` (an anyURI), so that all its characters must be allowed in a URI
+    reference.
     """
     if not objid.strip():
         raise ConfigError("the OBJID is empty", hint="Give --id a value, or leave it out to have one made.")
@@ -143,10 +141,10 @@ def given_objid(objid: str) -> str:
 
 
 def package_objid(name: str, metadata: Element) -> str:
-    """Return the OBJID of a parent IP: ``urn:uuid:`` and a uuid5 over the name and the metadata.
+    """Return the OBJID of a parent IP: ``urn:uuid:`` and a uuid5 of its name and metadata.
 
-    Folders and digests are left out, and white space between elements does not count, so that an
-    archive whose LOBs were moved and brought back has the identity it began with.
+    LOB folders, digests, and white space between elements do not count, so that an archive whose LOBs were
+    moved out and back again has the same OBJID.
     """
     taken = hashlib.sha256(name.encode())
     _take(taken, metadata)
@@ -154,7 +152,7 @@ def package_objid(name: str, metadata: Element) -> str:
 
 
 def loose_objid(name: str, fingerprint: str) -> str:
-    """Return the OBJID of a parent IP without an archive: a uuid5 over name and fingerprint."""
+    """Return the OBJID of a parent IP without an archive: a uuid5 of name and fingerprint."""
     return f"urn:uuid:{uuid.uuid5(_NAMESPACE, f'{name} {fingerprint}')}"
 
 
@@ -170,14 +168,14 @@ def _take(taken: hashlib._Hash, element: Element) -> None:
 
 
 def element_id(objid: str, purpose: str) -> str:
-    """Return an xml:id for an element without a name: ``ID`` and a uuid5 (deterministic)."""
+    """Return an xml:id for an element of a METS: ``ID`` and a uuid5 of OBJID and purpose."""
     return f"ID{uuid.uuid5(_NAMESPACE, f'{objid} {purpose}')}"
 
 
 def ncname(text: str) -> str:
-    """Return ``text`` as an NCName: with ``_`` for other characters, and before a first digit.
+    """Return ``text`` as an NCName: Latin letters are transliterated, other characters become ``_``.
 
-    Latin letters are transliterated first.
+    A ``_`` also precedes a name that would not begin with a letter.
     """
     name = _NOT_IN_NCNAMES.sub("_", transliterated(text))
     return name if re.match(r"[A-Za-z_]", name) else f"_{name}"

@@ -1,8 +1,8 @@
 """Links between METS documents (``mptr``): direction, style, and equality of OBJIDs.
 
-Three styles are in use, besides the one that RODA reads: the recommendation (0.16) names a child by the ID of
-a file entry and the parent by its OBJID; E-ARK AIP (listings 2 and 3) names both by OBJID in structMaps of
-their own; CSIP's text on large packages (2018) by ``urn:<NID>:<OBJID>``; representations by their location.
+Three styles are in use, besides that of RODA: the recommendation (0.16) names a child by the ID of a file
+entry and the parent by its OBJID; E-ARK AIP (listings 2 and 3) names both by OBJID in separate structMaps;
+CSIP's text on large packages (2018) by ``urn:<NID>:<OBJID>``. Representations are named by their location.
 Pure.
 """
 
@@ -19,7 +19,7 @@ from metspack import uris
 from metspack.mets import REPRESENTATIONS_FOLDER
 
 SPLITLOB = "SPLITLOB"
-"""The TYPE of the structMap that names the children with the parts of LOBs."""
+"""The TYPE of the structMap that names the children with parts of split LOBs."""
 
 SPLIT_LOBS = "split LOB"
 """The USE of the fileGrp that describes the whole LOBs."""
@@ -27,7 +27,7 @@ SPLIT_LOBS = "split LOB"
 _PARENT = ("parent", "godfather")
 _CHILD = "child"
 _CSIP = "csip"
-_REPRESENTATIONS = "representations"  # before the folder of one, in a USE (CSIP64) and a LABEL (CSIP107)
+_REPRESENTATIONS = "representations"  # the beginning of a USE (CSIP64) or LABEL (CSIP107) of one
 _ANCESTORS = ("roda structural map", "ancestors")
 _IDENTIFIERS = {"URN", "HANDLE", "PURL", "DOI"}
 _OTHER_IDENTIFIERS = {"UUID", "URN", "IDENTIFIER"}
@@ -39,11 +39,11 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE
 
 
 def bare(identifier: str) -> str:
-    """Return an identifier without its ``urn:<NID>:``; two with the same rest name one package.
+    """Return an identifier without ``urn:<NID>:``; two with the same rest name one package.
 
-    Scheme and NID are the same in either letter case (RFC 8141, 3.1), and so is a UUID (RFC 9562, 4); the
-    rest is kept to the letter, also behind ``urn:uuid:``, so that it means the same with and without it. Any
-    NID may precede an OBJID (CSIP 2018, handling large packages).
+    Any NID may precede an OBJID (CSIP 2018, handling large packages). Letter case has no meaning in scheme
+    and NID (RFC 8141, 3.1) nor in a UUID (RFC 9562, 4), which is returned in lower case; any other rest keeps
+    its letters.
     """
     text = identifier.strip()
     while found := _PREFIX.match(text):
@@ -60,11 +60,11 @@ _FOLDERS = {(name,) for name in ("data", "metadata", "documentation", "schemas")
 
 
 def target(folder: Sequence[str], reference: uris.Reference) -> tuple[str, ...]:
-    """Return the names from a root to the target of a reference in the METS of ``folder``.
+    """Return the path, as names, to the target of a reference in the METS of ``folder``.
 
-    It is resolved as by ``uris.joined``. Some tools write ``file:///data/...`` in the METS of a
-    representation, counted from the representation's folder; such a location leads there if it begins with
-    the name of a folder that representations have.
+    It is resolved as by ``uris.joined``. But some tools write ``file:///data/...`` in the METS of a
+    representation, relative to the representation's folder: so is resolved what begins with the name of one
+    of the folders of representations.
     """
     is_inside = folder[-2:-1] == (REPRESENTATIONS_FOLDER,) and reference.segments[:1] in _FOLDERS
     if is_inside and uris.Repair.PSEUDO_ABSOLUTE in reference.repairs:
@@ -91,10 +91,10 @@ class By(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mptr:
-    """An ``mptr`` and its place: its structMap's TYPE and LABEL, the LABELs of the divs around it.
+    """An ``mptr`` and its place: its structMap's TYPE and LABEL, and the LABELs of the divs around it.
 
-    ``order`` is the ORDER of the innermost div, ``div`` that div's number in the document, from 1, ``within``
-    that of the div around it.
+    ``order`` is the ORDER of the innermost div; ``div`` is the number of that div in the document, from 1,
+    and ``within`` that of the div around it.
     """
 
     href: str | None
@@ -128,9 +128,9 @@ class Mptr:
 
     @property
     def is_misplaced(self) -> bool:
-        """True if only one of it and its structMap is about a part of a split LOB.
+        """True if it is about a part of a split LOB, and its structMap is not, or the reverse.
 
-        A part's CONTENTIDS is the LABEL of its div as well; elsewhere CONTENTIDS may be anything.
+        The CONTENTIDS of a part is also the LABEL of its div; other CONTENTIDS may be anything.
         """
         named = (self.contentids or "").strip()
         if self._is_of_split:
@@ -143,30 +143,30 @@ class Mptr:
 
     @property
     def is_ancestor(self) -> bool:
-        """True if it names one of the packages above, not always the one right above (RODA)."""
-        return self._leads[0]
+        """True if it names one of the packages above, as RODA does, not necessarily the parent."""
+        return self._leads_to[0]
 
     @property
     def is_upward(self) -> bool:
         """True if it is labelled as leading to the parent or one above it."""
-        return self._leads[1]
+        return self._leads_to[1]
 
     @property
     def is_childward(self) -> bool:
-        """True if it is labelled as leading to a child, in a structMap that should name every child.
+        """True if its labels name a child, in a structMap that should name all children.
 
-        The structMap of split LOBs only names children that hold parts.
+        The structMap of split LOBs names only children with parts.
         """
-        return not self._is_of_split and self._leads[2]
+        return not self._is_of_split and self._leads_to[2]
 
     @property
-    def _leads(self) -> tuple[bool, bool, bool]:
-        return _where(self.structmap_label, self.structmap_type, *self.div_labels)
+    def _leads_to(self) -> tuple[bool, bool, bool]:
+        return _directions(self.structmap_label, self.structmap_type, *self.div_labels)
 
 
-@lru_cache(1)  # the properties of one mptr are read together, and its labels may be long
-def _where(*labels: str | None) -> tuple[bool, bool, bool]:
-    """Return whether labels name an ancestor, the parent or one above it, or a child."""
+@lru_cache(1)  # callers read the properties of one mptr together; its labels may be long
+def _directions(*labels: str | None) -> tuple[bool, bool, bool]:
+    """Return whether labels name an ancestor, the parent or an ancestor, a child."""
     words = [_words(each) for each in labels if each]
     is_ancestor = any(label in _ANCESTORS for label in words)
     is_upward = is_ancestor or any(word in label for label in words for word in _PARENT)
@@ -174,15 +174,15 @@ def _where(*labels: str | None) -> tuple[bool, bool, bool]:
 
 
 def is_of_children(groups: Iterable[str]) -> bool:
-    """Return whether one of the IDs and USEs of the fileGrps around a file names children."""
+    """Return whether an ID or USE of the fileGrps around a file names children."""
     return any(_CHILD in _words(each) for each in groups)
 
 
 def div_labels(structmap: str | None, divs: Iterable[tuple[str | None, Any, Any]]) -> tuple[str, ...]:
-    """Return the LABELs, of the divs around an ``mptr``, that describe its target.
+    """Return those LABELs of the ``divs`` around an ``mptr`` that describe its target.
 
-    Each of the ``divs`` has its LABEL first. In the structMap labelled CSIP the outermost LABEL is left out:
-    it is the OBJID (CSIP86 of 2.0 and 2.1).
+    Each div is a tuple that begins with its LABEL. In the structMap with the LABEL CSIP the outermost one is
+    left out, as it is the OBJID (CSIP86 of 2.0 and 2.1).
     """
     labels = (label for label, *_ in divs)
     if structmap is not None and structmap.strip().casefold() == _CSIP:
@@ -191,7 +191,7 @@ def div_labels(structmap: str | None, divs: Iterable[tuple[str | None, Any, Any]
 
 
 def _words(name: str) -> str:
-    """Return a LABEL or USE in lower case, without a representation's individual name."""
+    """Return a LABEL or USE in lower case, without the name of a representation."""
     text = name.casefold()
     return _REPRESENTATIONS if text.startswith(f"{_REPRESENTATIONS}/") else text
 
@@ -200,13 +200,13 @@ _ID = re.compile(r"(?:([A-Za-z_][A-Za-z0-9_-]*)\.)?(s[0-9]+\.t[0-9]+\.c.+)", re.
 
 
 def prefix(archive: str) -> str:
-    """Return the prefix that ids of the archive in a file of this name may have."""
+    """Return the prefix that LOBs' ids may have in an archive with this file name."""
     stem = archive.rpartition(".")[0] or archive
     return f"{stem}." if re.match("[A-Za-z_]", stem, re.ASCII) else f"_{stem}."
 
 
 def split_prefix(lob: str) -> tuple[str, str]:
-    """Return an id's prefix, "" without one, and the place; an id of another form is all place."""
+    """Return the prefix of a LOB's id, or "", and its place; any other id is returned as place."""
     found = _ID.fullmatch(lob)
     if found is None or found[1] is None:
         return "", lob
@@ -214,5 +214,5 @@ def split_prefix(lob: str) -> tuple[str, str]:
 
 
 def bounds(prefix: str) -> tuple[str, str]:
-    """Return the bounds of all ids with a prefix: from the first to before the second."""
+    """Return the bounds of the ids with a prefix: the first one, and one after the last."""
     return f"{prefix}s0", f"{prefix}s:"  # ":" follows "9"

@@ -1,4 +1,4 @@
-"""Notes in METS on the source of an archive."""
+"""Read and write notes in METS on the source of an archive."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from metspack.limits import Budgets
 from metspack.mets import CSIP_METS, PLAIN_METS, REPRESENTATIONS_FOLDER, reader
 
 SOURCE = "SOURCE OF THE ARCHIVE"
-"""The role of the agent whose notes are on an archive's source, each with its name."""
+"""The role of the agent whose notes are on the source of an archive, which each names."""
 
 
 def history(document: Iterable[bytes], archive: str, budgets: Budgets | None = None) -> tuple[str, ...]:
-    """Return the notes of a METS on an archive's source, by the archive's name.
+    """Return the notes of a METS on the source of the archive with that name.
 
     An unreadable METS has no notes.
     """
@@ -31,7 +31,7 @@ def history(document: Iterable[bytes], archive: str, budgets: Budgets | None = N
 
 
 def history_beside(archive: Path) -> tuple[str, ...]:
-    """Return the notes, in the METS of an archive's package, on the source of the archive."""
+    """Return the notes on an archive's source in the METS of the package that it is in."""
     folder = archive.resolve().parent
     found = history(_document(folder, PLAIN_METS), archive.name)
     if not found and len(folder.parents) > _DATA_DEPTH and folder.parents[1].name == REPRESENTATIONS_FOLDER:
@@ -48,7 +48,7 @@ def _document(root: Path, name: str) -> Iterator[bytes]:
 
 
 def note(text: str) -> tuple[str, str]:
-    """Return the archive's name and the words of a note; the inverse of ``noted``."""
+    """Return the archive's name and the words of a note by ``noted``."""
     archive, _, words = text.strip().partition(": ")
     return archive, words
 

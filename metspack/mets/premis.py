@@ -1,4 +1,4 @@
-"""Stream PREMIS 3 documents: an IP's objects with digests, size and format; events; the agent."""
+"""Write PREMIS 3 as a stream: an IP's objects with digests, size and format; events; the agent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEMPLATES = resources.template_folder() / "premis"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relationship:
-    """A structural relationship to other objects by their identifiers, such as ``is part of``.
+    """A structural relationship, such as ``is part of``, to objects by their identifiers.
 
     ``objects`` can be iterated once.
     """
@@ -48,9 +48,9 @@ class FileObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """An action on a package or a representation; ``type`` is one of the Library of Congress.
+    """An action on a package or a representation.
 
-    ``key`` distinguishes events of one type.
+    ``type`` is a term of the Library of Congress; ``key`` distinguishes events of one type.
     """
 
     type: str

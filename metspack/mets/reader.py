@@ -1,6 +1,6 @@
-"""A METS document as a stream of facts, in any dialect and in flat memory.
+"""Read a METS document of any dialect as a stream of facts, in flat memory.
 
-Values are as written and not judged; absent ones are None. The caller combines the facts.
+Values are as written and unchecked; absent ones are None. Callers combine the facts.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ _TECHNICAL = frozenset({f"{_PREFIX}techMD", f"{_PREFIX}digiprovMD"})
 _PREMIS = frozenset({PREMIS_2, PREMIS_3, "http://www.loc.gov/standards/premis/v1"})
 _FIXITY = frozenset({"messageDigestAlgorithm", "messageDigest", "size"})
 _FILES = frozenset({FILE, f"{_PREFIX}mdRef"})
-# Locations that a network or a registry would have to resolve; one letter is a drive.
+# Locations that a network or a registry would resolve; a scheme of one letter is a drive.
 _ELSEWHERE = re.compile(r"\s*(?!file:)[a-z][a-z0-9+.-]+:", re.IGNORECASE)
-_OTHERS = 10  # further locations of one file that are kept
+_OTHERS = 10  # the most further locations of one file, and digests of one object
 _OTHER_ELEMENTS = "agents, fileGrp and elements that METS has not"
-_NAMES_KEPT = 1_000  # a METS has a few dozen; a document of endless new names must not fill memory
+_NAMES_KEPT = 1_000  # the most resolved names in memory; a METS has a few dozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """The ``mets`` element; ``attributes`` has all of its attributes, by name as written."""
+    """The ``mets`` element; ``attributes`` are all of its attributes, by their names as written."""
 
     objid: str | None
     type: str | None
@@ -107,13 +107,13 @@ class StructMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """A ``file`` element with its location, or an ``mdRef`` (the name is in ``element``).
+    """A ``file`` or ``mdRef`` (the name is in ``element``), with its location.
 
     ``groups`` are the IDs and USEs of the ``fileGrp`` elements around it, outermost first. ``href`` is that
-    of the first ``FLocat`` whose location may be a path, or else of the first that has one; ``others`` are
-    further ones that may be paths. ``embedded``: it has an ``FContent``. ``line`` is the start tag's.
-    ``format_...`` are E-ARK's attributes of a file (SIP34, SIP35), ``mdtype`` is the MDTYPE of an ``mdRef``,
-    ``admid`` the ADMID of a ``file``.
+    of the first ``FLocat`` that may be a path, or else of the first with an href; ``others`` are further ones
+    that may be paths. ``embedded``: it has an ``FContent``. ``line`` is that of the start tag.
+    ``format_registry`` and ``format_key`` are E-ARK's attributes of a file (SIP34, SIP35), ``mdtype`` is the
+    MDTYPE of an ``mdRef``, ``admid`` the ADMID of a ``file``.
     """
 
     element: str
@@ -140,7 +140,7 @@ class File:
 class Fptr:
     """An ``fptr``, or an ``area`` in one, that has a FILEID.
 
-    ``div`` is the innermost div's number in the document, as an ``Mptr`` has it.
+    ``div`` is the number of the innermost div in the document, as in ``Mptr``.
     """
 
     fileid: str
@@ -161,7 +161,7 @@ class Identified:
 class StatedObject:
     """A PREMIS object with fixity in a ``techMD`` or ``digiprovMD`` that is not superseded.
 
-    ``ids`` are those of that section and of the ``amdSec`` around it, by which files name it (ADMID);
+    ``ids`` are the IDs of that section and of the ``amdSec`` around it, to which files refer (ADMID);
     ``digests`` are pairs of algorithm and digest.
     """
 
@@ -172,7 +172,7 @@ class StatedObject:
 
 
 Watch = Callable[[str, dict[str, str], "Reader"], None]
-"""Takes a METS element at its start: its name, its attributes as written, and the reader."""
+"""Called at the start of METS elements with name, attributes as written, and the reader."""
 
 Fact = Root | MetsHeader | Agent | File | StructMap | Mptr | Fptr | Identified | StatedObject
 
@@ -206,9 +206,9 @@ def read(
 ) -> Iterator[Fact]:
     """Yield a METS document's facts in document order, a ``File`` or ``Agent`` at its end tag.
 
-    ``Root`` comes first. Raises ``safexml.XmlError`` where the document is not well-formed, ``DoctypeError``
-    for a DTD, ``NotMets`` for another root, ``BudgetError`` for one nested deeper or with longer tags than
-    ``budgets`` has it; facts before the error are yielded first. ``watch`` gets all METS elements.
+    ``Root`` comes first. Raises ``safexml.XmlError`` for a document that is not well-formed, ``DoctypeError``
+    for a DTD, ``NotMets`` for another root, ``BudgetError`` for more of something than ``budgets`` allow; the
+    facts before the error are yielded first. ``watch`` is called with all METS elements.
     """
     with closing(Reader(budgets or Budgets(), watch)) as reader:
         for block in blocks:
@@ -217,12 +217,12 @@ def read(
 
 
 def head(blocks: Iterable[bytes], budgets: Budgets | None = None) -> list[Fact]:
-    """Return a METS document's root, header and agents; raises as ``read``."""
+    """Return the facts of a METS document's root, header and agents; raises as ``read``."""
     return list(takewhile(lambda fact: isinstance(fact, Root | MetsHeader | Agent), read(blocks, budgets)))
 
 
 class Reader:
-    """Expat handlers that gather the facts of one block at a time; for one document."""
+    """A reader of one document, block by block, by handlers of expat."""
 
     def __init__(self, budgets: Budgets, watch: Watch | None = None) -> None:
         self._budgets = budgets
@@ -230,7 +230,7 @@ class Reader:
         self._found: list[Fact] = []
         self._fault: safexml.XmlError | None = None
         self._depth = 0
-        # Each scope: depth, namespace by prefix, and the resolved names used in it.
+        # Each scope: depth, namespaces by prefix, and names that were resolved in it.
         self._scopes: list[tuple[int, dict[str, str], dict[str, str]]] = [(0, _BOUND, {})]
         self._groups: list[str] = []
         self._group_marks: list[int] = []
@@ -238,7 +238,7 @@ class Reader:
         self._agent: _OpenAgent | None = None
         self._text = ""
         self._amd: str | None = None
-        self._section: tuple[str, ...] | None = None  # the IDs by which files name its content
+        self._section: tuple[str, ...] | None = None  # the IDs of a section of metadata around PREMIS
         self._object: _OpenObject | None = None
         self._structmap: tuple[str | None, str | None] = (None, None)
         self._divs: list[tuple[str | None, str | None, int]] = []
@@ -247,7 +247,7 @@ class Reader:
         self._fed = 0  # bytes
         self._mptrs = Allowance("mptr", budgets.links, "links", self._parser)
         self._others = Allowance(_OTHER_ELEMENTS, budgets.others, "others", self._parser)
-        self._wrapped = 0  # the content of xmlData is another document's
+        self._wrapped = 0  # the number of open xmlData, whose content is no METS
         self._starts = {
             f"{_PREFIX}metsHdr": self._header,
             _AMD: self._open_amd,
@@ -271,12 +271,12 @@ class Reader:
         self._parser.EndElementHandler = self._end
 
     def take(self, block: bytes, *, final: bool) -> Iterator[Fact]:
-        """Yield the facts in the next bytes, raising as ``read`` does; the last are ``final``."""
+        """Yield the facts in the next bytes, the last with ``final``; raises as ``read``."""
         yield from self._parse(block, final=final)
         self._check_bounds(len(block))
 
     def close(self) -> None:
-        """Remove all handlers: with them a parser would stay in memory until cycles are collected."""
+        """Remove all handlers: they refer to this reader, which would stay in memory with its parser."""
         self._parser.StartElementHandler = self._parser.EndElementHandler = None
         self._parser.CharacterDataHandler = self._parser.XmlDeclHandler = None
         self._parser.StartDoctypeDeclHandler = None
@@ -303,7 +303,7 @@ class Reader:
             raise safexml.exceeded(
                 f"elements and attributes have more than {most:,} different names", "names", self._parser
             )
-        # -1 while expat has put off parsing what it was given: then a later block shows it.
+        # The index is -1 while expat defers parsing: then a later block shows the length.
         if 0 <= self._parser.CurrentByteIndex < self._fed - self._budgets.attribute - size:
             why = f"a tag or comment is longer than {self._budgets.attribute:,} bytes"
             raise safexml.exceeded(why, "attribute", self._parser)
@@ -354,17 +354,17 @@ class Reader:
 
     @property
     def line(self) -> int:
-        """The line of the tag that the parser met last."""
+        """The line of the last tag."""
         return self._parser.CurrentLineNumber
 
     def expanded(self, attributes: dict[str, str]) -> dict[str, str]:
-        """Return the attributes of the last element by ``namespace name``; raises ``XmlError``."""
+        """Return attributes by ``namespace name`` in place of their names; raises ``XmlError``."""
         if ":" not in "".join(attributes):
             return attributes
         return {self._name(name) if ":" in name else name: value for name, value in attributes.items()}
 
     def _declare(self, attributes: dict[str, str]) -> None:
-        """Open a scope for an element that declares namespaces."""
+        """Open a scope if an element declares namespaces."""
         names = (each for each in attributes if f"{each}:".startswith("xmlns:"))
         if declared := {each[6:]: attributes[each] for each in names}:
             self._scopes.append((self._depth, self._scopes[-1][1] | declared, {}))
@@ -387,9 +387,9 @@ class Reader:
         return expanded
 
     def _href(self, attributes: dict[str, str]) -> str | None:
-        """Return the value of ``xlink:href`` under any prefix, or else of another ``href``.
+        """Return the value of ``xlink:href`` with any prefix, or else of another ``href``.
 
-        An ``href`` without its namespace, or with a misspelt one, is meant as a link; a schema reports it.
+        An ``href`` without its namespace, or with a misspelt one, counts as a link; validation reports it.
         """
         other = attributes.get("href")
         for name, value in attributes.items():
@@ -425,7 +425,7 @@ class Reader:
         if self._agent is not None:
             types = (value for name, value in attributes.items() if name.rpartition(":")[2] == "NOTETYPE")
             self._agent.note_type = next(types, "")
-            # Only here: a call for the white space between millions of elements would cost much.
+            # Set only now: calls for the white space between millions of elements would take long.
             self._parser.CharacterDataHandler = self._add_text
 
     def _add_text(self, text: str) -> None:
@@ -497,13 +497,13 @@ class Reader:
         self._files.append(file)
 
     def _format(self, attributes: dict[str, str]) -> dict[str, str]:
-        """Return the format of a file in E-ARK's attributes, by the field of ``File``."""
+        """Return the values of E-ARK's attributes of a file, by the field of ``File``."""
         prefixed = ((self._name(name), value) for name, value in attributes.items() if ":" in name)
         return {_FORMAT[name]: value for name, value in prefixed if name in _FORMAT}
 
     def _location(self, attributes: dict[str, str]) -> None:
         if self._files and (href := self._href(attributes)) is not None:
-            # Several locations belong to copies: the package's own can be checked.
+            # With several locations, as of copies, one that may be in the package is preferred.
             is_last = _ELSEWHERE.match(href) is not None, "href" in attributes
             file = self._files[-1]
             is_first = file.href is None or is_last < file.is_last
@@ -607,7 +607,7 @@ class _OpenObject:
 class _OpenFile:
     """A ``file`` element that has not ended yet.
 
-    ``is_last``: whether a location is elsewhere, and whether it is no XLink.
+    ``is_last``: its location is elsewhere; its location is not an XLink.
     """
 
     element: str
@@ -644,7 +644,7 @@ class _OpenFile:
         )
 
 
-# --- The package by its METS --------------------------------------------------------------------------------
+# --- The identity of a package by its METS ------------------------------------------------------------------
 
 _PROFILES = (
     (re.compile(r"e-?ark-?sip(?!-root)", re.IGNORECASE), "E-ARK SIP"),
@@ -656,13 +656,13 @@ _INDEX = re.compile(r"SIARD.* INDEX", re.IGNORECASE)
 _OAIS = "OAISPACKAGETYPE"
 _RECOMMENDED = "package of the recommendation on external LOBs"
 _MAKERS = 10
-_MOST_FACTS = 1_000  # among which the header and its agents come first
+_MOST_FACTS = 1_000  # the most facts that are read for header and agents
 _VERSION = re.compile(r"v?[0-9][\w.+-]{0,39}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """The OBJID, kind (in words) and maker of a package; empty where METS cannot be read.
+    """The OBJID, kind (in words) and maker of a package; empty with an unreadable METS.
 
     ``makers`` are all its creators, software with its version; ``made`` is its CREATEDATE as written.
     """

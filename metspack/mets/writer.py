@@ -1,4 +1,4 @@
-"""Write METS and PREMIS documents from templates."""
+"""Write METS and PREMIS documents with templates."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _BUFFER = 1 << 16
 
 
 def finalized(value: object) -> Markup:
-    """Return a value escaped for XML 1.0, in an element or an attribute.
+    """Return a value escaped for XML 1.0, for an element or an attribute.
 
-    Raises ``ConfigError`` for a character that XML cannot hold. Tabs and line ends are written as references:
-    a parser would otherwise turn them into spaces in an attribute.
+    Tabs and line ends become references, as parsers turn them into spaces in attributes. Raises
+    ``ConfigError`` for a character that XML cannot have.
     """
     if isinstance(value, Markup):
         return value
@@ -49,7 +49,7 @@ def finalized(value: object) -> Markup:
 def _environment(folder: Path, *, is_xml: bool = True) -> Environment:
     environment = Environment(
         loader=FileSystemLoader([folder, resources.template_folder() / "shared"]),
-        autoescape=is_xml,  # noqa: S701 -- what is no XML goes to no browser
+        autoescape=is_xml,  # noqa: S701 -- plain text is not shown by browsers
         undefined=StrictUndefined,
         finalize=finalized if is_xml else None,
         keep_trailing_newline=True,
@@ -59,13 +59,13 @@ def _environment(folder: Path, *, is_xml: bool = True) -> Environment:
 
 
 def fragment(folder: Path, template: str, macro: str, *values: object, **facts: object) -> str:
-    """Return the text that a template's macro makes of some values; raises ``ConfigError``."""
+    """Return the text of a template's macro for some values; raises ``ConfigError``."""
     made: str = getattr(_module(folder, template), macro)(*values, **facts)
     return made
 
 
 def plain(folder: Path, template: str, facts: Mapping[str, Any]) -> str:
-    """Return the text that a template of plain text makes of some facts, without escaping."""
+    """Return the text of a template of plain text for some facts, without escaping."""
     return _environment(folder, is_xml=False).get_template(template).render(facts)
 
 
@@ -77,7 +77,7 @@ def _module(folder: Path, template: str) -> Any:
 def write_document(
     target: Path, folder: Path, template: str, facts: Mapping[str, Any], algorithms: Iterable[str]
 ) -> Hashers:
-    """Write a new document from a template in a folder and facts; return its digests and size.
+    """Write a new document of a template in ``folder`` and facts; return its digests and size.
 
     Facts may be iterators: the document is streamed. Raises ``TargetError`` and ``ConfigError``.
     """
@@ -90,7 +90,7 @@ def write_document(
 
 
 def _blocks(pieces: Iterable[str]) -> Iterator[bytes]:
-    """Yield text joined into bytes: templates give pieces of a word, or of a thousand rows."""
+    """Yield text as blocks of bytes, joined from the small and large pieces of templates."""
     waiting: list[str] = []
     size = 0
     for piece in pieces:
@@ -105,11 +105,11 @@ def _blocks(pieces: Iterable[str]) -> Iterator[bytes]:
 
 _MARK = re.compile("\ue000([a-z0-9_]+)\ue001")
 _SAFE = re.compile(r"[A-Za-z0-9_./+\n-]*")
-"""Values, a line each, that need no escaping in XML or, as names, in a reference."""
+"""Values, one a line, that need no escaping in XML nor, as names, in a reference."""
 
 
 def _format(text: str) -> tuple[str, list[str]]:
-    """Return the format of rows by one with marks, and the names of its values."""
+    """Return the format of rows from a row with marks, and the names in its marks."""
     pieces = _MARK.split(text)
     names = pieces[1::2]
     pieces[::2] = [piece.replace("%", "%%") for piece in pieces[::2]]
@@ -118,10 +118,10 @@ def _format(text: str) -> tuple[str, list[str]]:
 
 
 class RowFormat:
-    """The text that a template's macro makes of every file, formatted by the thousand.
+    """The rows of a template's macro for files, formatted by thousands.
 
-    ``macro`` is called once with names between marks, in place of values; the result is the format of all
-    further rows. ``href`` makes the reference to a path.
+    ``macro`` is called once with marked names in place of values; its result becomes the format of all rows.
+    ``href`` returns the reference to a path.
     """
 
     def __init__(self, macro: Callable[[Mapping[str, Any]], str], href: Callable[[str], str] = str) -> None:
@@ -132,7 +132,7 @@ class RowFormat:
         self._formats = _format(macro(whole)), _format(macro(marks))
 
     def text(self, run: PlacedRun) -> Markup:
-        """Return the rows of files; raises ``ConfigError`` for a value that XML cannot hold."""
+        """Return the rows of files; raises ``ConfigError`` for a value that XML cannot have."""
         row, names = self._formats[bool(run.sequence)]
         rows = zip(*map(self._column, names, repeat(run)), strict=True)
         return Markup("".join(map(row.__mod__, rows)))  # noqa: S704 -- each value was made safe

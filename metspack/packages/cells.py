@@ -1,4 +1,4 @@
-"""LOB cells of a package's SIARD archives: place, length and digest of each LOB in the database."""
+"""Read the LOB cells of a package's SIARD archives, and locate the files that they name."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _UNLISTED = "A METS of the package should list it; metspack check shows what els
 
 
 def archive_place(package: Package, path: tuple[str, ...]) -> tuple[Path, FileRange | None]:
-    """Return the path of an archive of a package and, when packed, the stretch of its bytes.
+    """Return the path of an archive of a package and, if it is packed, the range of its bytes.
 
-    ``path`` are its names from the root, as ``Package.archives`` has them. Raises ``SourceError`` when it
-    cannot be opened without following a link.
+    ``path`` are its names from the root, as in ``Package.archives``. Raises ``SourceError`` if it cannot be
+    opened without following a link.
     """
     place = package.root.joinpath(*path)
     at = package.index.files.uncompressed(path)
@@ -44,13 +44,13 @@ def archive_place(package: Package, path: tuple[str, ...]) -> tuple[Path, FileRa
 
 
 def opened_archive(package: Package, path: tuple[str, ...], budgets: Budgets | None = None) -> Archive:
-    """Return an archive of a package; raises ``SourceError`` when it cannot be read."""
+    """Return an archive of a package; raises ``SourceError`` for an unreadable one."""
     place, at = archive_place(package, path)
     return Archive(place, budgets, grants(package, path), at)
 
 
 def grants(package: Package, path: tuple[str, ...]) -> Grants:
-    """Return the folders of a package that may hold the LOBs of one of its archives."""
+    """Return the folders of a package that may have the LOBs of one of its archives."""
     first = int(len(path) == 1)  # the archive's folder is granted anyway: here it is the package's root
     folders = package.index.divided(path[:-1])
     return Grants(
@@ -69,7 +69,7 @@ def cells(archive: Archive, table: Table) -> Iterator[LobCell]:
 
 @contextmanager
 def naming(archive: Archive) -> Iterator[None]:
-    """Name the archive in errors that its documents raise in the block."""
+    """Add the path of the archive to errors of the block about its documents."""
     try:
         yield
     except SourceError as error:
@@ -79,7 +79,7 @@ def naming(archive: Archive) -> Iterator[None]:
 
 
 def read_tables(package: Package, archive: Archive, path: tuple[str, ...]) -> Iterator[Table]:
-    """Yield the archive's tables; a missing one is left out if METS lists no LOB of it."""
+    """Yield an archive's tables; one without a document only if METS lists LOBs of it."""
     prefix = package.index.prefix(path)
     for table in archive.metadata.tables:
         first = f"{prefix}s{table.schema}.t{table.number}"
@@ -88,15 +88,14 @@ def read_tables(package: Package, archive: Archive, path: tuple[str, ...]) -> It
 
 
 def is_place(lob: str) -> bool:
-    """Return whether an id is a place in a database, like the ids that metspack gives."""
+    """Return whether an id, with or without prefix, is a place in a database."""
     return place_of(links.split_prefix(lob)[1]) is not None
 
 
 def found_in(archive: Archive, lob: str) -> tuple[Table, LobCell] | None:
-    """Return the cell with the id of a LOB, and its table; None if the archive lacks it.
+    """Return the table and the cell at the place ``lob``, or None if the archive lacks the cell.
 
-    ``lob`` is its place; only the table of that place is read, up to its row. Raises ``SourceError`` when it
-    is unreadable.
+    Only the table of the place is read, up to the row. Raises ``SourceError`` for an unreadable table.
     """
     if (place := place_of(lob)) is None:
         return None
@@ -111,9 +110,9 @@ def found_in(archive: Archive, lob: str) -> tuple[Table, LobCell] | None:
 
 
 def cell_of(package: Package, lob: str) -> LobCell | None:
-    """Return the cell of a LOB; None when its id is no place in a database or no archive has it.
+    """Return the cell of a LOB, or None if its id is no place in a database, or in no archive.
 
-    Raises ``SourceError`` for an archive that the METS names and that cannot be read.
+    Raises ``SourceError`` for an unreadable archive.
     """
     for path, place in packages_package.candidate_cells(package, lob):
         with opened_archive(package, path) as archive:
@@ -126,13 +125,13 @@ def cell_of(package: Package, lob: str) -> LobCell | None:
 def from_root(
     package: Package, path: tuple[str, ...], archive: Archive, extent: Extent
 ) -> tuple[str, ...] | None:
-    """Return the names from the package's root of the file that ``extent``, of a cell, is in.
+    """Return the path, as names from the package's root, of the file that ``extent`` is in.
 
-    ``path`` is the archive's. A packed file has the names of the folder that it is packed from; an entry of
-    the archive, and one in a file that holds no METS, have None.
+    ``extent`` is that of a cell of the archive at ``path``. A packed file has the path that it has when
+    unpacked. The result is None for an entry of the archive, or of a packed file without a METS.
     """
     if isinstance(extent, FileExtent):
-        # Root 0 is the archive's folder, the next that was granted (``grants``) the package's.
+        # Root 0 is the archive's folder; ``grants`` adds the package's roots.
         root = archive.resolver.roots[extent.root]
         elsewhere = package.index.files.names_of(root, "/".join(extent.path))
         return elsewhere or (extent.path if extent.root else (*path[:-1], *extent.path))
@@ -147,9 +146,9 @@ def from_root(
 def meant(
     package: Package, path: tuple[str, ...], archive: Archive, table: Table, cell: LobCell
 ) -> str | LobRef:
-    """Return the LOB that a cell names: its id as METS lists it, or the LOB in the archive at ``path``.
+    """Return the LOB that a cell names: its id in METS, or, inside the archive at ``path``, the LOB.
 
-    Raises ``SourceError`` for a LOB that cannot be found, and for one in a file that no METS lists.
+    Raises ``SourceError`` for a LOB that is missing, or in a file that no METS lists.
     """
     lob = archive.lob(table, cell)
     if lob.entries:

@@ -1,4 +1,4 @@
-"""Find the packages at a path: in a folder at any depth, in zip and tar files, in bags."""
+"""Find the packages at a path: in folders at any depth, zip and tar files, and bags."""
 
 from __future__ import annotations
 
@@ -44,20 +44,22 @@ _UNREAD = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _LINES, _HEAD = 1 << 16, 512
-_NAMED = 20  # packages, at most, among which one is to be found: each takes a look at all METS that are left
+_NAMED = 20  # the most packages among which the one at the top is searched, by reading all their METS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveredPackage:
-    """A package in a delivery: its folder, or the zip or tar file that holds it ``within`` a folder.
+    """A package in a delivery, or another entry of it.
 
-    ``mets`` is its METS from there, None for a package that lost it. ``top`` is the packed IP at the top of
-    those side by side in the folder, which are one package; ``ips`` are all of them, if each is a package of
-    its own beside others. ``fault`` is the reason why it is unreadable; ``unread`` is an unsupported file
-    form. ``source`` is an archive, or LOBs, without a METS: in no package, but a package can be made of it.
-    ``other`` is what any other entry of the delivery seems to be. ``shown`` is its path as it was given, for
-    people, in a check. ``members`` are IPs that are one package although in different places, first the one
-    at the top: each is read as if it were beside the others.
+    A package is a folder ``path``, or in the zip or tar file ``path`` the folder ``within`` it. ``mets`` is
+    its METS from there, None for a package without its METS. If IPs side by side in the folder are one
+    package, ``top`` is the one at the top, if packed, and ``ips`` are all of them, unless a manifest is
+    beside them. ``members`` are IPs in different places that are one package, first the one at the top; each
+    is read as if it were beside the others. ``shown`` is its path in messages of a check.
+
+    Of other entries, ``fault`` is the reason why one is unreadable, ``unread`` an unsupported form of file,
+    ``source`` an archive, or LOBs, without a METS, from which a package can be made, and ``other`` a
+    description of any other.
     """
 
     path: Path
@@ -81,12 +83,12 @@ class DeliveredPackage:
 
     @property
     def place(self) -> Path:
-        """Its path, followed by the path in a zip or tar file."""
+        """Its path, with the path in a zip or tar file."""
         return self.path / self.within / (self.source if self.is_packed else "")
 
     @property
     def around(self) -> Path:
-        """The folder or packed file that contains it; a folder in a packed file as part of its path."""
+        """The folder or packed file that contains it; the path of a folder in a packed file."""
         return (self.path / self.within).parent if "/" in self.within else self.path.parent
 
     @property
@@ -98,7 +100,7 @@ class DeliveredPackage:
         return (self.is_packed and stem_of_pack(name)) or name
 
     def tree(self, packs: OpenPacks) -> PackageTree:
-        """Return its files; an IP beside others contributes its folder, a member its own tree."""
+        """Return its files; with ``members``, an empty tree into which they are mounted."""
         if self.members:
             return NoTree(self.members[0].tree(packs).shown)
         if self.is_packed:
@@ -107,32 +109,31 @@ class DeliveredPackage:
 
 
 def _rooted(folder: str, name: str) -> tuple[str, str]:
-    """Return the folder of a METS's package, and the METS from there: it may be in ``metadata/``."""
+    """Return the folder of a METS's package, and the path from there, perhaps in ``metadata/``."""
     *above, last = folder.split("/")
     return ("/".join(above), f"{last}/{name}") if last == _METADATA else (folder, name)
 
 
 def unread_form(name: str) -> str:
-    """Return a file's form by its name if packages in that form are not read; "" for others."""
+    """Return the suffix of a file whose form is not read, such as .7z, or ""."""
     found = _UNREAD.fullmatch(name)
     return "" if found is None else found[1].lower()
 
 
 def chosen(names: Iterable[str]) -> str | None:
-    """Return the name of the package's METS among the files of one folder, or None without one."""
+    """Return the name of the package's METS among the names in a folder, or None."""
     found = sorted(name for name in names if is_mets_name(name) or is_top_mets_name(name))
     found.sort(key=lambda name: METS_NAMES.index(name) if name in METS_NAMES else 2 + is_top_mets_name(name))
     return found[0] if found else None
 
 
 def named(path: Path, packs: OpenPacks, budgets: Budgets, *, joins: bool = True) -> list[DeliveredPackage]:
-    """Return the packages at a user's path: all of them, or that of a METS file.
+    """Return the packages at a path: those in a folder or packed file, or the one of a METS file.
 
-    Those are one package, or the contents of a folder, at any depth, or of a zip or tar file, by path. Links
-    are not followed, and packages are not searched: everything below a METS belongs to its package. A folder
-    or packed file without packages is returned as a package that lacks its METS. IPs side by side are one
-    package if ``joins``. Raises ``SourceError`` for a path that does not exist, and for a file of another
-    kind, which it names.
+    They are searched at any depth, but not inside packages: everything below a METS belongs to its package.
+    No link is followed. A folder or packed file without packages is returned as a package without its METS.
+    With ``joins`` IPs side by side are one package. Raises ``SourceError`` for a missing path, and, naming
+    its kind, for another file.
     """
     if not path.exists():
         raise not_found(path, _GIVE, "does not exist")
@@ -159,7 +160,7 @@ _HTML = re.compile(rb"<!doctype html|<html", re.IGNORECASE)
 
 
 def _check_is_mets(path: Path) -> None:
-    """Raise ``SourceError``, naming its kind, for a file that is surely no METS."""
+    """Raise ``SourceError``, naming its kind, for a file that is certainly no METS."""
     data, root = None, ""
     with suppress(OSError, MetspackError), reading.opening(path.parent, (path.name,)) as descriptor:
         data = next(reading.chunks(descriptor, size=_HEAD), b"")
@@ -168,7 +169,7 @@ def _check_is_mets(path: Path) -> None:
         except reader.NotMets as error:
             root = f"XML with the root element {error.found}"
     if data is None:
-        return  # the read that follows reports that it cannot be read
+        return  # reading the METS raises the reason
     if form := form_of(data):
         raise SourceError(
             f"{path} is a {form} file, and its name does not end with .{form}",
@@ -182,10 +183,10 @@ def _check_is_mets(path: Path) -> None:
 
 
 def only_package(path: Path, budgets: Budgets) -> DeliveredPackage | None:
-    """Return the package at a path, at any depth in a folder, zip or tar file, or None.
+    """Return the one package at a path, at any depth in a folder, zip or tar file, or None.
 
-    IPs side by side are one package, that of the first, if one of them leads to the others. Raises
-    ``SourceError`` as ``named`` does, for several packages, naming each, and for an unreadable path.
+    IPs side by side are one package, that of the IP which leads to the others. Raises ``SourceError`` as
+    ``named`` does, for several packages, naming them, and for an unreadable path.
     """
     with closing(OpenPacks(budgets)) as packs:
         found = named(path, packs, budgets, joins=False)
@@ -205,7 +206,7 @@ def only_package(path: Path, budgets: Budgets) -> DeliveredPackage | None:
             shown = (walk.shown(each, is_one_of_several=paths[each.path] > 1) for each in tops)
             raise SourceError(
                 f"{path} holds {len(tops)} packages{more}: {', '.join(shown)}; expected one",
-                hint="Name one of them; one whose children lie beside it, in a folder that holds no other.",
+                hint="Name one of them; one with children beside it has to be in a folder without others.",
             )
     for each in () if tops else found:
         if each.fault:
@@ -216,9 +217,9 @@ def only_package(path: Path, budgets: Budgets) -> DeliveredPackage | None:
 
 
 def root(path: Path) -> Path:
-    """Return the search root at a path: a folder, a zip or tar file, or the folder of a METS file.
+    """Return the root for a search at a path: a folder, a packed file, or the folder of a METS file.
 
-    Raises ``ConfigError`` if the path does not exist.
+    Raises ``ConfigError`` for a missing path.
     """
     if not path.exists():
         raise ConfigError(
@@ -230,11 +231,11 @@ def root(path: Path) -> Path:
 
 
 class ByObjid:
-    """Packages right in a folder, and at any depth in further roots, by OBJID; for one thread.
+    """Packages by OBJID: right in a folder, and at any depth in roots; for one thread.
 
-    Packages beside one in the same zip or tar file (``in_pack``) come first. If the package is in the folder
-    called by its OBJID, no other METS is read. ``damaged`` are unreadable or incomplete packed files, each
-    with what it seems to be.
+    Packages beside ``packed`` in the same zip or tar file (``in_pack``) come first. If the package is in the
+    folder that has its OBJID as name, no other METS is read. ``damaged`` are unreadable or incomplete packed
+    files, each with a description.
     """
 
     def __init__(
@@ -256,8 +257,7 @@ class ByObjid:
     def find(self, objid: str, parent: str) -> DeliveredPackage | None:
         """Return the package with an OBJID, or None; of several, the one that names the parent.
 
-        If each of them lacks that name, the one in the folder called by the OBJID is taken, or else the
-        first by its path.
+        If no one does, it is the one whose folder has the OBJID as name, or else the first by path.
         """
         if self._called is None:
             self._called = {}
@@ -291,7 +291,7 @@ class _Delivery:
         return self.folder(path) if path.is_dir() else self.file(path)
 
     def beside(self, path: Path) -> Iterator[DeliveredPackage]:
-        """Yield the packages in the folders and packed files right in a folder, at no greater depth."""
+        """Yield the packages whose folder or packed file is right in a folder."""
         files, folders = _listed(path)
         for name in folders:
             with suppress(OSError):
@@ -302,7 +302,7 @@ class _Delivery:
                 yield from self.pack(path / name)
 
     def below(self, path: Path) -> Iterator[DeliveredPackage]:
-        """Yield the packages at a path, and behind each, even if it lost its METS, those inside it."""
+        """Yield the packages at a path, each (even without its METS) before the ones inside it."""
         for each in self.at(path):
             yield each
             if each.is_package and each.is_packed:
@@ -329,7 +329,7 @@ class _Delivery:
                     yield from self.pack(path / folder / name)
 
     def tops(self, found: Iterable[DeliveredPackage]) -> Iterator[DeliveredPackage]:
-        """Yield packages without the IPs beside their parent; one at the top in each of its forms."""
+        """Yield packages except IPs beside their parent; of an IP at the top each of its forms."""
         beside: dict[Path, list[DeliveredPackage]] = {}
         for each in found:
             if each.is_package and each.mets == CSIP_METS:
@@ -341,7 +341,7 @@ class _Delivery:
             while left:
                 here = self._top(left) or min(left)
                 yield from (each for each in ips if each.folder == here)
-                left = self._beyond(left, here, upward=True)
+                left = self._unreached(left, here, upward=True)
 
     def folder(self, path: Path, depth: int = 0) -> Iterator[DeliveredPackage]:
         """Yield the packages in a folder."""
@@ -373,7 +373,7 @@ class _Delivery:
     def _without_mets(
         self, path: Path, files: Sequence[str], folders: Sequence[str], depth: int
     ) -> Iterator[DeliveredPackage]:
-        """Yield the packages and sources in a folder without a METS; or the folder, if it lost one."""
+        """Yield the packages and sources in a folder without a METS, or the folder if it lacks one."""
         found = self._side_by_side(path, files, folders, depth)
         lobs = lobs_in(path)
         if lobs:
@@ -387,7 +387,7 @@ class _Delivery:
         else:
             yield from found
             if any(each.path == path for each in found):
-                return  # side by side they are one package, with everything in the folder
+                return  # IPs side by side are one package with everything in the folder
             yield from (DeliveredPackage(path=path / name, source=name) for name in archives)
             if lobs and not archives:
                 yield DeliveredPackage(path=path, source=lobs)
@@ -397,7 +397,7 @@ class _Delivery:
         return next((f"{_METADATA}/{each}" for each in names if is_mets_name(each)), None)
 
     def _is_named_by_manifest(self, path: Path, files: Sequence[str]) -> bool:
-        """Return whether a manifest in a folder without METS names a METS beside itself."""
+        """Return whether a manifest of a folder without METS lists a METS right in the folder."""
         with suppress(OSError, MetspackError):
             return any(
                 "/" not in each for name in filter(is_manifest, files) for each in mets_listed(path / name)
@@ -409,8 +409,8 @@ class _Delivery:
     ) -> list[DeliveredPackage]:
         """Return the packages in folders and packed files of a folder.
 
-        IPs are one package where one of them leads to all the others; with a manifest beside them it is
-        enough that each leads to another or is led to.
+        IPs are one package if one of them leads to all others; with a manifest beside them, links between
+        them in any direction suffice.
         """
         found = self._inside(path, files, folders, depth)
         if not self._joins:
@@ -422,8 +422,8 @@ class _Delivery:
             return found
         beside = _by_folder(ips)
         here = self._top(beside)
-        # One IP may be there twice, packed and in a folder.
-        if here is None or len(beside) < len(ips) or self._beyond(beside, here, upward=has_manifest):
+        # An IP may exist twice, packed and in a folder.
+        if here is None or len(beside) < len(ips) or self._unreached(beside, here, upward=has_manifest):
             return found
         top = beside[here] if beside[here].is_packed else None
         ips = [] if has_manifest else ips
@@ -439,7 +439,7 @@ class _Delivery:
                 continue
             inside = list(self.folder(path / name, depth + 1) if name in folders else self.file(path / name))
             if all(each.other for each in inside):
-                seems = _seems(path / name, is_folder=name in folders)
+                seems = _description(path / name, is_folder=name in folders)
                 inside = [DeliveredPackage(path=path / name, other=seems)]
             found += inside
         others = sorted({*os.listdir(path)} - {*files, *folders})
@@ -449,7 +449,7 @@ class _Delivery:
         return found
 
     def file(self, path: Path) -> Iterator[DeliveredPackage]:
-        """Yield the packages in a file of a delivery: a zip or tar file, or one whose form is not read."""
+        """Yield the packages in a zip or tar file, or an entry for a file whose form is not read."""
         if stem_of_pack(path.name) is not None:
             yield from self.pack(path)
         elif form := unread_form(path.name):
@@ -483,13 +483,13 @@ class _Delivery:
             if not _is_in(folder, tops):
                 yield DeliveredPackage(path=path, within=folder, is_packed=True, source=name)
 
-    def _beyond(
+    def _unreached(
         self, ips: Mapping[str, DeliveredPackage], here: str, *, upward: bool
     ) -> Mapping[str, DeliveredPackage]:
         """Return the IPs side by side that links from the one at the top do not reach.
 
-        With ``upward``, links up to a reached IP count too. Links also lead through a lost IP that others
-        name.
+        With ``upward``, links of IPs up to a reached one count too. Links also lead through a missing IP that
+        others name.
         """
         left = dict(ips)
         ahead, named = [(here, left.pop(here))], set[str]()
@@ -503,12 +503,12 @@ class _Delivery:
             if reached < left.keys() and named:
                 reached |= {each for each in left.keys() - reached if bare(self.objid(left[each])) in named}
             if upward and not reached and not ahead:
-                reached = {each for each, below in left.items() if self._is_led_up(below, each, parents)}
+                reached = {each for each, below in left.items() if self._links_up_to(below, each, parents)}
             ahead += [(each, left.pop(each)) for each in sorted(reached)]
         return left
 
     def _top(self, ips: Mapping[str, DeliveredPackage]) -> str | None:
-        """Return the folder of the IP that has no parent among those side by side; None without one."""
+        """Return the folder of the IP without a parent among those side by side, or None."""
         seen: set[str] = set()
         damaged: str | None = None
         here: str | None
@@ -520,15 +520,15 @@ class _Delivery:
                 if not ups and (first == min(ips) or self.objid(ips[here])):
                     if ups is not None:
                         return here
-                    if damaged is None or here != first:  # better one that another names as its parent
+                    if damaged is None or here != first:  # preferably one that another names as its parent
                         damaged = here
                 here = self._parent(ups or (), here, ips)
         return damaged
 
     def ups(self, ip: DeliveredPackage, *, ancestors: bool = True) -> list[str] | None:
-        """Return the OBJIDs or locations of an IP's parent in its METS, None if it is unreadable.
+        """Return the links to the parent, OBJIDs or locations, in an IP's METS, or None.
 
-        With ``ancestors`` those above its parent are among them.
+        None stands for an unreadable METS. With ``ancestors`` links to IPs above the parent are included.
         """
         with suppress(OSError, MetspackError):
             return [
@@ -539,32 +539,32 @@ class _Delivery:
         return None
 
     def _parent(self, ups: Collection[str], folder: str, ips: Mapping[str, DeliveredPackage]) -> str | None:
-        """Return the folder of the IP to which links up lead from a folder, or else by its OBJID."""
+        """Return the folder of the parent by the locations in links ``ups``, or else by OBJID."""
         for href in ups:
-            if (led := _folder_led_to(folder, href)) in ips.keys() - {folder}:
+            if (led := _linked_folder(folder, href)) in ips.keys() - {folder}:
                 return led
         objids = {*map(bare, ups)} - {""}
         called = (each for each in sorted(ips) if bare(self.objid(ips[each])) in objids)
         return next(called, None) if objids else None
 
     def objid(self, ip: DeliveredPackage) -> str:
-        """Return the OBJID in an IP's METS; "" if the METS is unreadable or states no OBJID."""
+        """Return the OBJID in an IP's METS, or "" for an unreadable METS or one without OBJID."""
         with suppress(OSError, MetspackError):
             for fact in reader.read(self._blocks(ip), self._budgets):
                 return (fact.objid or "").strip() if isinstance(fact, reader.Root) else ""
         return ""
 
     def shown(self, ip: DeliveredPackage, *, is_one_of_several: bool) -> str:
-        """Return path and OBJID of a package, for people; in a file of several, also its path there."""
+        """Return path and OBJID of a package, for messages, with its path in a file of several."""
         objid = self.objid(ip) if ip.mets else "no METS"
         place = ip.path / ip.within if is_one_of_several else ip.path
         return f"{place} ({objid})" if objid else str(place)
 
-    def _is_led_up(self, ip: DeliveredPackage, folder: str, parents: set[str]) -> bool:
+    def _links_up_to(self, ip: DeliveredPackage, folder: str, parents: set[str]) -> bool:
         """Return whether an IP's METS names one of the ``parents`` (folders, OBJIDs) as its parent."""
         others = parents - {folder, ""}
         return any(
-            bare(href) in parents or _folder_led_to(folder, href) in others
+            bare(href) in parents or _linked_folder(folder, href) in others
             for href in self.ups(ip, ancestors=False) or ()
         )
 
@@ -587,7 +587,7 @@ _LOBS = (
 
 
 def lobs_in(folder: Path) -> str:
-    """Return "an unpacked archive" or "LOBs" if a folder holds one or the other, else ""."""
+    """Return "an unpacked archive" or "LOBs" if a folder has one of them, or ""."""
     return next((what for pattern, what in _LOBS if next(folder.glob(pattern), None)), "")
 
 
@@ -610,11 +610,11 @@ _UNFINISHED = re.compile(
 UNFINISHED = "an unfinished upload or a piece of a packed file"
 MISNAMED, WITHOUT_METS = "a packed file whose name does not say so", "a packed file without a METS"
 INCOMPLETE = {UNFINISHED, MISNAMED, WITHOUT_METS}
-"""Descriptions of a package that seems to have arrived incomplete."""
+"""Descriptions of entries that may be packages which arrived incomplete."""
 
 
-def _seems(path: Path, *, is_folder: bool) -> str:
-    """Return a description of an entry of a delivery that holds no package."""
+def _description(path: Path, *, is_folder: bool) -> str:
+    """Return a description of an entry of a delivery without a package."""
     if is_folder:
         return "a folder without packages" if any(path.iterdir()) else "an empty folder"
     if _UNFINISHED.fullmatch(path.name):
@@ -641,7 +641,7 @@ def mets_listed(manifest: Path) -> Iterator[str]:
 
 
 def _tops(folders: Mapping[str, Sequence[str]], archives: Mapping[str, str]) -> dict[str, str | None]:
-    """Return the folders of packages, each with its METS, given folders of METS and of archives."""
+    """Return the folders of packages, each with its METS, from the folders of METS and archives."""
     found: list[tuple[int, str, str | None]] = []
     for folder, files in folders.items():
         names, mets = folder.split("/"), chosen(files)
@@ -674,36 +674,36 @@ def _is_in(folder: str, tops: Collection[str]) -> bool:
 
 
 def _is_of_archive(found: Sequence[str], archive: str) -> bool:
-    """Return whether a file is an archive whose segments are among the packages below."""
+    """Return whether a file is an archive whose segments are among the packages ``found``."""
     return is_archive(archive) and any(name.startswith(f"{stem_of(archive)}_") for name in found)
 
 
-_MOST_TRIED = 20  # IPs at most from which a way up is tried: the first may be below a parent that is lost
+_MOST_TRIED = 20  # the most IPs from which links up are followed: a parent may be missing
 _UNPACK = "Unpack it (tar xzf FILE for .tar.gz), and name the folder."
 _COPY = "Get another copy of the file; metspack check shows what else is wrong."
 
 
 def is_beside(root: Path, each: DeliveredPackage) -> bool:
-    """Return whether a package is a CSIP IP right in ``root``, in a folder or packed as one."""
+    """Return whether a package is a CSIP IP right in ``root``, in a folder or a packed file."""
     return each.path.parent == root and each.is_package and each.mets == CSIP_METS and "/" not in each.within
 
 
 def _by_folder(ips: Iterable[DeliveredPackage]) -> dict[str, DeliveredPackage]:
-    """Return IPs side by side by their folders; of one in both forms the one that is not packed."""
+    """Return IPs side by side by their folders; of one in both forms the unpacked one."""
     return {each.folder: each for each in sorted(ips, key=lambda each: not each.is_packed)}
 
 
 def _mptrs(document: Iterable[bytes], budgets: Budgets) -> Iterator[tuple[str, Mptr]]:
-    """Yield the links to other METS in a METS, each with its href."""
+    """Yield the links in a METS to other METS, each with its href."""
     for fact in condensed(document, budgets):
         if isinstance(fact, Mptr) and fact.href:
             yield fact.href, fact
 
 
 def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set[str], set[str]]:
-    """Return the folders to which a METS leads down, and the bare OBJIDs that it names there.
+    """Return the folders of children that a METS locates, and the bare OBJIDs of those it names.
 
-    The folders are those beside ``folder``, the package's; a child located in ``folder`` is left out.
+    The folders are those beside ``folder``, the package's; children located in ``folder`` are left out.
     """
     located: dict[int, str] = {}
     named: list[tuple[int, str]] = []
@@ -714,41 +714,41 @@ def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set
             if mptr.named_by is By.OBJID:
                 named.append((mptr.div, bare(href)))
             elif mptr.named_by is By.LOCATION:
-                located[mptr.div] = _folder_led_to(folder, href)
+                located[mptr.div] = _linked_folder(folder, href)
     beside = {each for each in located.values() if each not in {folder, ""}}
     return beside, {objid for div, objid in named if located.get(div) != folder}
 
 
-def _folder_led_to(folder: str, href: str) -> str:
-    """Return ``folder`` or its neighbour that holds a location, or "" for their parent folder.
+def _linked_folder(folder: str, href: str) -> str:
+    """Return the name of the folder, ``folder`` or one beside it, to which a link leads, or "".
 
-    ``href`` is a location in the METS of ``folder``; a refused one leads to "" too.
+    ``href`` is a location in the METS of ``folder``; "" also stands for a refused one.
     """
     with suppress(uris.ReferenceRefused):
         return next(iter(uris.joined((folder,), uris.located(href))), "")
     return ""
 
 
-_DEPTH = 4  # levels below a package's folder at which the METS of a segment may be
+_DEPTH = 4  # the levels below a package's folder down to the METS of segments
 
 
 class NoPackageError(SourceError):
-    """The content of a path is no package, but the command in the hint makes one of it."""
+    """A path has a source in place of a package; the hint has the command to make a package."""
 
 
 def about_archive(path: Path) -> SourceError:
-    """Return an error on an archive whose hint is to check its package, or to make one of it."""
+    """Return the error for an archive in place of a package, with a command in the hint."""
     message = f"{path} is a SIARD archive, expected a package's folder or its METS file"
     if _has_mets(path.parent, 0):
         hint = f"Name the package that holds the archive: {path.parent}"
         return SourceError(message, hint=hint)
-    made = _made(path.parent, [path.name], sorted(os.listdir(path.parent)))
+    made = _build_command(path.parent, [path.name], sorted(os.listdir(path.parent)))
     hint = f"To make a package of it: {made}; to check the package that holds it, name the package's folder."
     return NoPackageError(message, hint=hint)
 
 
 def about_source(each: DeliveredPackage) -> NoPackageError:
-    """Return an error on a source in a delivery: its hint is how to make a package of it."""
+    """Return the error for a source in a delivery; the hint is how to make a package of it."""
     if each.is_packed:
         made = f"metspack build {quoted(each.source)} -o OUT"
         hint = f"Take it out of {each.path}; to make a package of it: {made}"
@@ -759,18 +759,18 @@ def about_source(each: DeliveredPackage) -> NoPackageError:
 
 
 def refusal_of_source(folder: Path) -> NoPackageError | None:
-    """Return the refusal of a folder that holds a source in place of a package, or None."""
+    """Return the error for a folder with a source in place of a package, or None."""
     names = sorted(os.listdir(folder))
     archives = [name for name in names if ARCHIVE.fullmatch(name)]
     found = archives[:1] or [lobs_in(folder)]
     if not any(found) or any(map(is_manifest, names)) or _has_mets(folder, _DEPTH):
         return None
-    hint = f"To make one: {_made(folder, archives, names)}"
+    hint = f"To make one: {_build_command(folder, archives, names)}"
     return NoPackageError(f"{folder} is not a package: it holds {found[0]} and no METS", hint=hint)
 
 
-def _made(folder: Path, archives: Sequence[str], names: Sequence[str]) -> str:
-    """Return the command that makes a package of the content of a folder: its archive, or LOBs."""
+def _build_command(folder: Path, archives: Sequence[str], names: Sequence[str]) -> str:
+    """Return the command that makes a package of the archive, or the LOBs, in a folder."""
     if archives and any(LOBSEG.fullmatch(name) or LOBS.fullmatch(name) for name in names):
         return f"metspack build {quoted(str(folder))} --keep-segments --in-place"
     source = folder / archives[0] if archives else folder
@@ -778,7 +778,7 @@ def _made(folder: Path, archives: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _has_mets(folder: Path, depth: int) -> bool:
-    """Return whether a folder holds a METS, or one below it down to a depth."""
+    """Return whether a METS is in a folder, or below it down to a depth."""
     folders = []
     with suppress(OSError), os.scandir(folder) as entries:
         for each in entries:

@@ -1,7 +1,7 @@
-"""Files of a package, in folders or in zip and tar files that are never extracted.
+"""The files of a package, in folders or in zip and tar files that are never extracted.
 
-A ``PackageTree`` lists its files, and opens them or reads them as a stream, by their path below it. One may
-be *mounted* in another: from then on the package is read as if it were whole.
+A ``PackageTree`` lists its files, and opens them by their path below it. One may be *mounted* at a path of
+another: the package is then read as if it were in one place.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Location = FileBelow | FileRange | Compressed
 
 
 def names_of(path: bytes) -> Names:
-    """Return the names on a path; the root of the tree has the empty path."""
+    """Return the names on a path; the empty path is that of the root."""
     return tuple(os.fsdecode(path).split("/")) if path else ()
 
 
@@ -50,9 +50,9 @@ def path_of(names: Sequence[str]) -> bytes:
 
 
 class FolderTree:
-    """A folder on disk, by its names below a trusted root: no link is followed from there on.
+    """A folder on disk, by its names below a trusted root; no link is followed below the root.
 
-    Paths are bytes below it; ``b""`` is the folder.
+    Paths of files in it are bytes; ``b""`` is the folder.
     """
 
     is_packed = False
@@ -83,7 +83,7 @@ class FolderTree:
             yield Content(size=os.fstat(descriptor).st_size, chunks=chunks)
 
     def is_there(self, path: bytes) -> bool:
-        """Return whether there is anything at a path, in its letter case, even a link."""
+        """Return whether an entry, even a link, exists at a path, in the same letter case."""
         *folders, name = names = [each for each in (*self.names, *names_of(path)) if each]
         try:
             # A folder around the package may be closed to reading.
@@ -97,7 +97,7 @@ class FolderTree:
         return FileBelow(root=self.root, segments=(*self.names, *names_of(path)))
 
     def around(self) -> Iterator[tuple[FolderTree, bytes]]:
-        """Yield the folders around it, from the next one up, each with its path there and a slash."""
+        """Yield the folders around it, the innermost first, each with its path there and a slash."""
         folder, above = Path(os.path.realpath(self.root.joinpath(*self.names))), b""
         while folder.name:
             above = os.fsencode(folder.name) + b"/" + above
@@ -110,7 +110,7 @@ class FolderTree:
 
 
 class PackedTree:
-    """The part of a zip or tar file below a folder in it, ``b""`` for all."""
+    """The part of a zip or tar file below a folder, or with ``b""`` all of it."""
 
     is_packed = True
 
@@ -121,7 +121,7 @@ class PackedTree:
 
     @classmethod
     def of_mets(cls, packs: OpenPacks, file: FileBelow, folder: bytes, mets: bytes) -> PackedTree:
-        """Return the part below a folder, or below the only top folder, that has its METS; or all."""
+        """Return the part that has a METS: below a folder, below the one top folder, or all."""
         trees = (cls(packs, file, each) for each in (folder, packs.opened(file).top))
         return next((each for each in trees if each.is_there(mets)), cls(packs, file))
 
@@ -137,7 +137,7 @@ class PackedTree:
         return f"{self.file}/{inside}" if inside else str(self.file)
 
     def walk(self) -> Generator[Item, None, None]:
-        """Yield all files, links and folders, also folders that only occur in the names of files."""
+        """Yield all files, links and folders, with folders that only occur in names of files."""
         above: list[bytes] = []
         before = b""  # the folder of the last file
         for item in self.items():
@@ -178,7 +178,7 @@ class PackedTree:
         return self._packs.opened(self.file).items(self.prefix)
 
     def stray(self) -> str:
-        """Return a note on bytes outside the file's entries or on missing ones, or ""."""
+        """Return words on bytes outside the file's entries, or on a missing end, or ""."""
         return self._packs.opened(self.file).stray()
 
     def all_of_file(self) -> PackedTree:
@@ -187,7 +187,7 @@ class PackedTree:
 
     @contextmanager
     def content(self, path: bytes) -> Iterator[Content]:
-        """Open a file; its damage is a ``PackedError`` while its blocks are read."""
+        """Open a file; reading the blocks of a damaged one raises ``PackedError``."""
         found = self._packs.opened(self.file).content(self.prefix + path)
         if found is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
@@ -201,15 +201,15 @@ class PackedTree:
         return self._packs.opened(self.file).content(self.prefix + path) is not None
 
     def location(self, path: bytes) -> FileRange | Compressed | None:
-        """Return the place of a file's bytes in the zip or tar file, None if it lacks the file.
+        """Return the place of a file's bytes in the zip or tar file, or None without such a file.
 
-        Raises ``PackedError`` for one that cannot be read.
+        Raises ``PackedError`` for an unreadable one.
         """
         return self._packs.opened(self.file).location(self.prefix + path)
 
 
 class NoTree:
-    """An empty base that packages of several folders are mounted into; ``shown`` is the first."""
+    """An empty tree into which the IPs of a package are mounted; ``shown`` is the first's path."""
 
     is_packed = False
 
@@ -237,7 +237,7 @@ PackageTree = FolderTree | PackedTree | NoTree
 
 
 class MountedTree:
-    """A package's own tree, with other trees mounted in place of folders in it."""
+    """A package's tree, with other trees mounted in place of folders in it."""
 
     def __init__(self, base: PackageTree) -> None:
         self.base = base
@@ -250,10 +250,10 @@ class MountedTree:
         self._longest = max(self._longest, len(at))
 
     def held(self, path: bytes) -> tuple[PackageTree, bytes]:
-        """Return the tree that contains a path, and the path in it; the deeper of two mounts wins."""
+        """Return the tree of a path, and the path in it; the deepest mount takes precedence."""
         if self._mounts:
             at = path
-            if len(path) > self._longest:  # a path may have a million names: only possible mounts are tried
+            if len(path) > self._longest:  # only possible mounts: a path may have a million names
                 at = path[: max(path.rfind(b"/", 0, self._longest + 1), 0)]
             while at:
                 if (tree := self._mounts.get(at)) is not None:
@@ -263,7 +263,7 @@ class MountedTree:
 
     @property
     def trees(self) -> tuple[PackageTree, ...]:
-        """The package's own tree, and those mounted in it."""
+        """The package's tree, and those mounted in it."""
         return self.base, *self._mounts.values()
 
     @property
@@ -277,7 +277,7 @@ class MountedTree:
         return tree.content(inner)
 
     def is_there(self, path: bytes) -> bool:
-        """Return whether there is anything at a path."""
+        """Return whether an entry exists at a path."""
         tree, inner = self.held(path)
         return not inner or tree.is_there(inner)
 
@@ -290,8 +290,8 @@ class MountedTree:
 class PackageFiles(MountedTree):
     """The files of a package in a folder, where a zip or tar file may take a folder's place.
 
-    ``seg_0`` may also be ``seg_0.zip`` or ``seg_0.tar``: its content is below one folder of that name, or at
-    the root of the file (SIARD 2.2 L_7.1-1). For one thread.
+    ``seg_0.zip`` or ``seg_0.tar`` may replace ``seg_0``, with its content below one folder of that name, or
+    at the root of the file (SIARD 2.2 L_7.1-1). For one thread.
     """
 
     def __init__(self, root: Path, budgets: Budgets) -> None:
@@ -299,19 +299,19 @@ class PackageFiles(MountedTree):
         self._root = root
         self.packs = OpenPacks(budgets)
         self.roots: dict[Path, int] = {root: 0}
-        """The folders that contain its files, numbered: its own, and those mounted from elsewhere."""
-        # Where folders and packed files are mounted; for packed files, each folder in them.
+        """The numbers of the folders that have its files: the package's, and those of mounted trees."""
+        # The paths at which folders and packed files are mounted; of packed files by the folder in them.
         self._at: dict[Path | FileBelow, list[tuple[str, Names]]] = {}
 
     def names_of(self, file: Path | FileBelow, name: str) -> Names | None:
-        """Return the path of a mounted file in a folder or of an entry of a packed one, or None."""
+        """Return the path in the package of a mounted file, or an entry of a packed one, or None."""
         for within, at in sorted(self._at.get(file, ()), reverse=True):
             if name.startswith(within):
                 return *at, *name[len(within) :].split("/")
         return None
 
     def spot(self, names: Names) -> tuple[int, Names]:
-        """Return the number of a path's root, and the path there; of a packed file from its name on."""
+        """Return the number of a path's root, and the path there, with the name of a packed file."""
         tree, inner = self.held(path_of(names))
         if isinstance(tree, PackedTree):
             below = (*tree.file.segments, *names_of((tree.prefix + inner).rstrip(b"/")))
@@ -326,7 +326,7 @@ class PackageFiles(MountedTree):
         return len(self.roots) == 1 and super().are_unpacked
 
     def mount_found(self, names: Names, path: Path, within: str | None) -> None:
-        """Mount a folder, or one ``within`` a zip or tar file, in place of anything with its name."""
+        """Mount a folder, or one ``within`` a zip or tar file, at a path of the package."""
         if within is None:
             self.mount(path_of(names), FolderTree(path))
             self._at[path] = [("", names)]
@@ -342,9 +342,9 @@ class PackageFiles(MountedTree):
 
     @contextmanager
     def document(self, names: Names) -> Iterator[Content]:
-        """Open a METS, packed or not; the zip or tar file that holds it is mounted.
+        """Open a METS, packed or not, and mount the zip or tar file that it is in.
 
-        Raises OSError, and ``SourceError`` for a zip or tar file that cannot be read.
+        Raises OSError, and ``SourceError`` for an unreadable zip or tar file.
         """
         with ExitStack() as stack:
             try:
@@ -355,7 +355,7 @@ class PackageFiles(MountedTree):
             yield content
 
     def mets_in(self, folder: Names) -> Names:
-        """Return the METS of a folder that may be packed; raises as ``document`` without one."""
+        """Return the path of a folder's METS; raises as ``document`` without one."""
         last = (*folder, METS_NAMES[-1])
         for name in METS_NAMES[:-1]:
             with suppress(OSError, SourceError), self.document((*folder, name)):
@@ -364,11 +364,11 @@ class PackageFiles(MountedTree):
             return last
 
     def _packed(self, names: Names) -> tuple[PackageTree, bytes] | None:
-        """Mount the zip or tar file that holds a METS; return it and the path in it, or None."""
+        """Mount the zip or tar file that has a METS; return it and the path in it, or None."""
         mounted, _ = self.held(path_of(names))
         if isinstance(mounted, PackedTree):
             raise _lacking(mounted.file, names)
-        # A path may have a million names: the first that is not a folder ends it.
+        # As a path may have a million names, the search stops at the first that is not a folder.
         folders = bisect_left(
             range(len(names)), 1, key=lambda length: reading.is_surely_absent(self._root, names[:length])
         )
@@ -397,20 +397,20 @@ class PackageFiles(MountedTree):
         return False
 
     def place(self, names: Names) -> Location:
-        """Return the place of a file's bytes; raises ``SourceError`` if its packed file lacks it."""
+        """Return the place of a file's bytes; raises ``SourceError`` if a packed file lacks it."""
         tree, inner = self.held(path_of(names))
         if (found := tree.location(inner)) is None:
             raise SourceError(f"{tree.shown} does not contain {os.fsdecode(inner)}", hint=UNPACK)
         return found
 
     def opened(self, names: Names) -> Medium | Inflated:
-        """Open a file for reading any part of it; raises as ``reading.opened`` and ``place`` do."""
+        """Open a file to read any part of it; raises as ``reading.opened`` and ``place`` do."""
         return open_file(self.place(names))
 
     def opened_part(self, lob: str, part: HeldPart) -> Medium | Inflated:
         """Open the file of a part of a LOB, or of the whole.
 
-        Raises ``SourceError`` naming both when it cannot be opened or has another size than METS states.
+        Raises ``SourceError``, naming both, if it cannot be opened or has another size than in METS.
         """
         try:
             medium = self.opened(part.path)
@@ -447,9 +447,9 @@ def open_file(place: Location) -> Medium | Inflated:
 
 
 class Onward:
-    """Random access to bytes that come in blocks: to go back, they are read again from the start.
+    """Random access to a stream of blocks, which is read again from the start to go back.
 
-    It holds one block at a time; ``blocks`` gives all of them, each with at least one byte.
+    One block at a time is in memory. ``blocks`` yields all of them, each with at least one byte.
     """
 
     def __init__(self, blocks: Callable[[], Iterator[bytes]]) -> None:
@@ -459,7 +459,7 @@ class Onward:
         self._start: int | None = None  # of the block; None before the first read
 
     def at(self, position: int) -> memoryview:
-        """Return the bytes from a position before the end up to the end of their block."""
+        """Return the bytes from a position, before the end, up to the end of their block."""
         if self._start is None or position < self._start:
             self._blocks, self._block, self._start = self._all(), b"", 0
         while position >= self._start + len(self._block):
@@ -471,8 +471,8 @@ class Onward:
 class Inflated(Closable):
     """A compressed entry of a zip file, read as a file; a context manager, for one thread.
 
-    ``size`` and ``stamps`` are as ``Medium`` has them, the stamps those of the zip file. Raises what
-    ``reading.opened`` does.
+    ``size`` and ``stamps`` are as in ``Medium``, the stamps those of the zip file. Raises as
+    ``reading.opened``.
     """
 
     def __init__(self, file: FileBelow, entry: ZipExtent) -> None:

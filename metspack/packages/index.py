@@ -1,7 +1,7 @@
-"""Index of METS documents, each read once into tables of a temporary database on disk.
+"""Index a package's METS documents: read each once into tables of a temporary database.
 
-Millions of LOBs take no more memory than ten. An error in one LOB affects only that LOB; a child that cannot
-be read is a fault of the package, without which the others can be restored.
+Millions of LOBs take no more memory than ten. An error about one LOB affects only that LOB; an unreadable
+child is a fault of the package, and LOBs of the others can be restored.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from metspack.siard import metadata
 from metspack.sources.lobfolder import cell_key
 
 
-def unread(path: str, error: OSError | MetspackError) -> SourceError:
-    """Return the fault of a METS that cannot be read."""
+def unreadable_mets(path: str, error: OSError | MetspackError) -> SourceError:
+    """Return the error for an unreadable METS."""
     if isinstance(error, OSError):
         return SourceError(
             f"{path} cannot be read: {error.strerror or error}",
@@ -63,7 +63,7 @@ def unread(path: str, error: OSError | MetspackError) -> SourceError:
 _WHAT = "the index of the package"
 _BATCH = 2_000
 _ONE_BY_ONE = {"format_registry", "format_key"}
-_NEVER_LOBS = (SIARD, metadata.NAME.rpartition("/")[2], PLAIN_METS)  # in names of files that are no LOBs
+_NEVER_LOBS = (SIARD, metadata.NAME.rpartition("/")[2], PLAIN_METS)  # words in names of other files
 _READ_INTO = ("entry", "whole", "mptr", "mapped")  # the tables that documents are read into
 _SCHEMA = """
 CREATE TABLE mets (
@@ -150,15 +150,15 @@ _UNSTATED = (None, None, None, 0)  # no size, algorithm and digest, and no line 
 class Index(tempdb.Scratch):
     """The METS documents of a package: the one called ``name`` at ``root``, and all that it leads to.
 
-    Each is read once into tables of a temporary database. ``mets`` has a row for each document, ``mptr`` for
-    each link to another, ``entry`` for each ``file`` and ``mdRef`` with a location (``kind``: ``file``,
-    ``mdRef``, or ``archive`` for a SIARD archive that is not a LOB), ``whole`` for each split LOB as the
-    parent lists it, ``mapped`` for each part in a SPLITLOB structMap. Paths are from ``root``.
+    The table ``mets`` has a row for each document, ``mptr`` for each link to another, ``entry`` for each
+    ``file`` and ``mdRef`` with a location (``kind``: ``file``, ``mdRef``, or ``archive`` for a SIARD archive
+    that is not a LOB), ``whole`` for each split LOB in the parent's list, ``mapped`` for each part in a
+    SPLITLOB structMap. Paths begin at ``root``.
 
-    ``packed`` is what holds the first METS, if it is elsewhere; children may also be in the ``roots``.
-    ``faults`` are children that are named and cannot be read, or whose METS has another size or digest than
-    its parent states: they are left out. Raises ``SourceError`` when the first METS cannot be read or
-    belongs to a child, ``TargetError`` when the temporary disk is full. For one thread.
+    ``packed`` is the packed file or other place of the first METS, if not ``root``; children may also be in
+    the ``roots``. ``faults`` are about children that are unreadable, or whose METS has another size or digest
+    than in the parent's; they are left out. Raises ``SourceError`` if the first METS is unreadable or that of
+    a child, ``TargetError`` when the temporary disk is full. For one thread.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class Index(tempdb.Scratch):
             within = packed.within if packed.is_packed else None
             self.files.mount_found((name.partition("/")[0],), packed.path, within)
         self.segments: list[HeldSegment] = []
-        """The children that were read, in the order in which the METS documents name them."""
+        """The readable children, in the order in which the METS documents name them."""
         self.objid = ""
         self.faults: list[SourceError] = []
         try:
@@ -205,15 +205,15 @@ class Index(tempdb.Scratch):
             raise
 
     def enter(self, path: tuple[str, ...], called: str = "") -> int:
-        """Enter an unread document by its path and its name in another; return its number."""
+        """Insert a document before it is read, with its name in another; return its number."""
         for table in _READ_INTO:
             (self._before[table],) = self.row(f"SELECT coalesce(max(id), 0) FROM {table}") or (0,)  # noqa: S608
         return self.execute("INSERT INTO mets (path, called) VALUES (?, ?)", "/".join(path), called or None)
 
     def read(self, number: int, path: tuple[str, ...], blocks: Iterable[bytes]) -> str:
-        """Read the document entered under a number into the tables; return its OBJID, or "".
+        """Read the document that ``enter`` numbered into the tables; return its OBJID, or "".
 
-        Raises what ``blocks`` does, and as ``reader.read``: then ``forget`` removes what was read before.
+        Raises as ``blocks`` and ``reader.read``; after an error ``forget`` removes the facts read so far.
         """
         document = Document(number, path[:-1])
         for each in condensed(blocks, self.budgets):
@@ -227,7 +227,7 @@ class Index(tempdb.Scratch):
         return document.objid
 
     def forget(self, number: int) -> None:
-        """Remove all facts of the document that was read last; its row in ``mets`` stays."""
+        """Remove the facts of the last document; its row in ``mets`` stays."""
         self._waiting.clear()
         for table, before in self._before.items():
             self.execute(f"DELETE FROM {table} WHERE id > ?", before)  # noqa: S608 -- a constant
@@ -241,12 +241,12 @@ class Index(tempdb.Scratch):
             return self._database.execute(statement, values).lastrowid or 0
 
     def flush(self) -> None:
-        """Insert the rows that wait for more of their table."""
+        """Insert the rows that ``_put`` collected."""
         for table in tuple(self._waiting):
             self._flush(table)
 
     def _put(self, table: str, *values: object) -> None:
-        """Add a row to a table: the values of all columns behind its number."""
+        """Collect a row for a table: the values of all columns but ``id``."""
         waiting = self._waiting.setdefault(table, [])
         waiting.append(values)
         if len(waiting) >= _BATCH:
@@ -269,7 +269,7 @@ class Index(tempdb.Scratch):
             document.objid = (fact.objid or "").strip()
 
     def _take_run(self, document: Document, run: Run) -> bool:
-        """Take all facts of a run at once; return False for those to be taken one by one."""
+        """Insert all facts of a run; return False if each must be inserted by ``_take``."""
         fact = run.fact
         if isinstance(fact, reader.Fptr):
             document.pointed = run.columns["fileid"][-1].strip()
@@ -345,10 +345,10 @@ class Index(tempdb.Scratch):
     def _kind(
         self, document: Document, fact: reader.File, path: tuple[str, ...] | None, digest: Digest | None
     ) -> str:
-        """Return the kind of an entry: ``file``, ``mdRef``, or ``archive``, which is recorded too."""
+        """Return the kind of an entry: ``file``, ``mdRef``, or ``archive``; record an archive."""
         if fact.element != "file":
             return fact.element
-        # In a child's group of a segment even an archive is a LOB like any other.
+        # In a child, an archive in the group of a segment is a LOB.
         in_segment = document.number > 1 and is_of_lob(fact.id, fact.groups)
         if path is None or in_segment or (archive := archive_of(path)) is None:
             return "file"
@@ -358,7 +358,7 @@ class Index(tempdb.Scratch):
         return "archive"
 
     def _is_part(self, fact: reader.File) -> bool:
-        # Other tools group files by GROUPID for reasons of their own; a part has a SEQ, a whole or a map.
+        # Other tools use GROUPID for other groups; a part also has a SEQ, a whole or an entry in the map.
         return (
             fact.seq is not None
             or self.row("SELECT 1 FROM whole WHERE lob = ?", fact.groupid) is not None
@@ -374,18 +374,18 @@ class Index(tempdb.Scratch):
         return tuple(self._archives.values())
 
     def digests_of(self, archive: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Digest]]:
-        """Yield the files or pieces of one of ``archives`` that have a digest in METS, with it."""
+        """Yield the files of one of ``archives`` with a digest in METS, each with the digest."""
         whole = archive_of(archive) or archive
         for path, digest in self._archive_digests.items():
             if archive_of(path) == whole:
                 yield path, digest
 
     def divided(self, data: Names) -> Mapping[Names, tuple[int, Names]]:
-        """Return the folders elsewhere that belong below an archive's folder, with their places.
+        """Return folders elsewhere that belong below an archive's folder, with their places.
 
-        A packed folder stands for itself. ``data`` are the names from the root to that folder; the keys are
-        names from there. A folder of LOBs belongs there if it is in another root, or below a representation
-        of this name (AIP1).
+        ``data``, the archive's folder, and the places are names from a root; the keys are names from
+        ``data``. A folder of LOBs belongs there if it is in another root, or in the representation of the
+        same name of another IP (AIP1). If ``data`` is packed, it is included.
         """
         is_data = is_representation(data)
         found: dict[Names, tuple[int, Names]] = {}
@@ -405,12 +405,12 @@ class Index(tempdb.Scratch):
         return dict.fromkeys(tuple(path.split("/")[:-1]) for (path,) in self.rows(sql))
 
     def prefix(self, archive: tuple[str, ...]) -> str:
-        """Return the prefix of the ids of an archive's LOBs, or "" if their ids have no prefix."""
+        """Return the prefix of the ids of an archive's LOBs, or ""."""
         found = links.prefix((archive_of(archive) or archive)[-1])
         return found if self.holds_any(*links.bounds(found)) else ""
 
     def holds_any(self, first: str, beyond: str) -> bool:
-        """Return whether METS lists a LOB with an id from ``first`` up to, without, ``beyond``."""
+        """Return whether METS lists a LOB with an id from ``first`` to before ``beyond``."""
         sql = "SELECT 1 FROM entry WHERE lob >= ? AND lob < ? LIMIT 1"
         return self.row(sql, first, beyond) is not None
 
@@ -420,12 +420,12 @@ class Index(tempdb.Scratch):
         return self.row(sql, lob) is not None
 
     def note_named(self, lobs: Iterable[str]) -> None:
-        """Record LOBs that cells name, by their ids in METS."""
+        """Record that cells name LOBs, by their ids in METS."""
         with tempdb.explained(_WHAT):
             self._database.executemany("INSERT OR IGNORE INTO named VALUES (?)", zip(lobs))
 
     def are_all_named(self) -> bool:
-        """Return whether every LOB was recorded; False also where any is in parts."""
+        """Return whether ``note_named`` recorded every LOB; False if any is in parts."""
         return self.row(_ARE_ALL_NAMED) == (1,)
 
     def is_listed_twice(self) -> bool:
@@ -434,14 +434,14 @@ class Index(tempdb.Scratch):
         return self.row(sql) is not None
 
     def lob_at(self, path: tuple[str, ...]) -> str | None:
-        """Return the LOB that the file at a path holds, whole or in part; None for an unlisted file."""
-        # Needed only for packages whose ids are not those of the cells.
+        """Return the id of the LOB that is, in whole or part, in the file at a path, or None."""
+        # Made on first use: only packages whose ids are not those of cells need it.
         self.execute("CREATE INDEX IF NOT EXISTS entry_path ON entry (path) WHERE lob IS NOT NULL")
         row = self.row("SELECT lob FROM entry WHERE path = ? AND lob IS NOT NULL", "/".join(path))
         return None if row is None else str(row[0])
 
     def weight(self) -> tuple[int, int]:
-        """Return the number of the files of LOBs that the METS documents list, and their bytes."""
+        """Return the number of files of LOBs in the METS documents, and their bytes."""
         sql = "SELECT count(*), coalesce(sum(size), 0) FROM entry WHERE lob IS NOT NULL"
         files, size = self.row(sql) or (0, 0)
         return files, size
@@ -452,7 +452,7 @@ class Index(tempdb.Scratch):
         super().close()
 
     def _follow(self, name: str) -> None:
-        """Read the METS at the top, then those that it names, and so on; each once."""
+        """Read the METS called ``name``, those that it names, and so on, each once."""
         first = tuple(name.split("/"))
         ahead = deque([NamedMets(path=first)])
         seen = {first}
@@ -469,7 +469,7 @@ class Index(tempdb.Scratch):
         self.execute(_NO_LOBS_HERE if len(seen) > 1 or self.faults else _NO_CHILDREN)
 
     def _read_named(self, number: int, named: NamedMets) -> bool:
-        """Read one METS; return whether it could be. Raises for the first, keeps the fault of others."""
+        """Read one METS; return False, after recording a fault, for an unreadable one but the first."""
         path = named.path
         try:
             if (stem := stem_of_pack(path[-1])) is not None:
@@ -482,9 +482,9 @@ class Index(tempdb.Scratch):
         except (OSError, MetspackError) as error:
             self.forget(number)
             if number == 1:
-                # Nothing else of the package is read then: only this message can identify it.
-                raise unread(str(self._root.joinpath(*path)), error) from None
-            fault = unread("/".join(path), error)
+                # The whole path identifies the package.
+                raise unreadable_mets(str(self._root.joinpath(*path)), error) from None
+            fault = unreadable_mets("/".join(path), error)
             self.faults.append(SourceError(f"{fault.message}{self._damaged()}", hint=fault.hint))
             return False
         if number == 1:
@@ -496,7 +496,7 @@ class Index(tempdb.Scratch):
     def _packed(self, number: int, named: NamedMets, stem: str) -> NamedMets:
         """Return the METS in a zip or tar file that METS names in its place (SIARD 2.2 L_7.1-1).
 
-        The file is proven by its size and digest in the METS that names it.
+        Raises ``SourceError`` unless the file has its size and digest in that METS.
         """
         hashers = Hashers(named.fixity.algorithms)
         with self.files.content("/".join(named.path).encode("utf-8", "surrogateescape")) as content:
@@ -526,7 +526,7 @@ class Index(tempdb.Scratch):
                 place, refused = located(path[:-1], href)
                 child = None if place is None else self._by_url(number, name, place, beside)
             elif beside is not None or (number > 1 and not childward):
-                continue  # a name beside a place; or a link to the parent without a label
+                continue  # the OBJID to a location, or a link to the parent without a label
             elif by_objid and href:
                 found = self._by_objid.find(href, self.objid)
                 refused = f"but no package beside it has this OBJID{self._damaged()}"
@@ -550,7 +550,7 @@ class Index(tempdb.Scratch):
             self._check_is_no_child(name)
 
     def _listed_children(self, number: int, path: tuple[str, ...]) -> Iterator[NamedMets]:
-        """Yield the METS of children and representations that a METS lists and names by no mptr."""
+        """Yield the METS of children and representations that are listed without an mptr."""
         for entry, xml_id, listed, label, *stated in list(self.rows(_LISTED, number)):
             place = tuple(listed.split("/"))
             is_inside = is_representation(place) and place[:-3] == path[:-1]
@@ -559,10 +559,10 @@ class Index(tempdb.Scratch):
                 yield _child(listed, xml_id, "/".join(path), stated)
 
     def _is_child(self, path: Names) -> bool:
-        """Return whether a METS that no mptr names is a child's, by its folder, mptr or LOBs.
+        """Return whether a METS without an mptr to it is a child's.
 
-        Its folder is called as a segment's, or its mptr names the parent. One that cannot be read may be a
-        child's, and is a fault.
+        Its folder has the name of a segment, its mptr names the parent, or it lists LOBs of a database. An
+        unreadable one counts as a child's, so that it becomes a fault.
         """
         if SEGMENT.fullmatch(path[-2] if len(path) > 1 else ""):
             return True
@@ -577,27 +577,27 @@ class Index(tempdb.Scratch):
         return isinstance(fact, links.Mptr) and links.are_same(fact.href or "", self.objid)
 
     def _reached(self, child: NamedMets) -> NamedMets:
-        """Return a child with the path of its METS: in one of the roots, if its place is empty."""
+        """Return a child; if its place is empty, with the path of its METS in one of the roots."""
         *folder, name = child.path
         is_searched = self._has_roots and folder and child.called and stem_of_pack(name) is None
         if not is_searched or is_representation(child.path) or links.are_same(child.called, self.objid):
             return child
         if self.files.is_there(path_of(folder)):
-            return child  # a mount would hide its contents
+            return child  # a mount would hide the folder's contents
         with suppress(OSError, MetspackError), self.files.document(child.path):
             return child  # packed in its place
         found = self._by_objid.find(child.called, self.objid)
         return child if found is None else replace(child, path=self._mounted(child.path[:-1], found))
 
     def _damaged(self) -> str:
-        """Return the unreadable packed files that may hold children, in words, or ""."""
+        """Return words on unreadable packed files, in which children may be, or ""."""
         return "".join(f"; {path}: {fault}" for path, fault in sorted(self._by_objid.damaged.items()))
 
     def _called(self, found: DeliveredPackage, objid: str) -> str:
         return found.folder if found.path.parent == self._root else folder_of_objid(objid).replace("/", "+")
 
     def _mounted(self, names: Names, found: DeliveredPackage) -> Names:
-        """Return the path of the METS of a package, mounted at some names if it is elsewhere."""
+        """Return the path of a package's METS; mount the package at ``names`` unless it is there."""
         mets = tuple((found.mets or "").split("/"))
         if found.is_packed or found.path != self._root.joinpath(*names):
             self.files.mount_found(names, found.path, found.within if found.is_packed else None)
@@ -609,9 +609,9 @@ class Index(tempdb.Scratch):
             yield from content.chunks()
 
     def _by_url(self, number: int, name: str, place: tuple[str, ...], objid: str | None) -> NamedMets:
-        """Return the child that a METS locates by its path, with the fixity that the METS states.
+        """Return the child that a METS locates by its path, with the fixity in that METS.
 
-        ``objid`` is the child's name there; a representation has the name of the package that it is in.
+        ``objid`` is its name there; a representation has the name of its package.
         """
         listed = "/".join(place)
         if is_representation(place):
@@ -630,9 +630,9 @@ class Index(tempdb.Scratch):
 
 
 def _child(listed: str, called: str | None, by: str, stated: Sequence[Any]) -> NamedMets:
-    """Return a child at a path, with the facts that the METS ``by`` states on it.
+    """Return a child at a path, with the facts about it in the METS ``by``.
 
-    The facts are size, algorithm, digest, and the line in that METS.
+    ``stated`` are size, algorithm, digest, and the line in that METS.
     """
     size, algorithm, value, line = stated
     digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
@@ -641,16 +641,16 @@ def _child(listed: str, called: str | None, by: str, stated: Sequence[Any]) -> N
 
 
 def _position(lob: str) -> bytes | None:
-    """Return bytes that sort as LOBs are read: by schema, table, row and cell; None for another id."""
+    """Return bytes that sort LOBs by schema, table, row and cell, or None for an id of no place."""
     if (place := place_of(lob)) is None:
         return None
     return struct.pack(">3Q", place.schema, place.table, place.row) + cell_key(place.cell)
 
 
 def plain_run(run: Run, *, groups: bool) -> PlainRun | None:
-    """Return the kept columns of a run, or None if one of its files must be read by itself.
+    """Return the columns of a run, or None if its files must be inserted one by one.
 
-    Those are files with facts beyond the columns, archives, metadata and METS. Without ``groups`` a GROUPID
+    That is necessary for files with further facts, archives, metadata and METS. Without ``groups`` a GROUPID
     is such a fact.
     """
     needs_rows = not _ONE_BY_ONE.isdisjoint(run.columns) or ("groupid" in run.columns and not groups)
@@ -664,7 +664,7 @@ def plain_run(run: Run, *, groups: bool) -> PlainRun | None:
 
 @dataclass(slots=True)
 class Document:
-    """State of the reading of one METS: its OBJID and the last file that an ``fptr`` named."""
+    """The state while one METS is read: its OBJID, and the file of the last ``fptr``."""
 
     number: int
     folder: tuple[str, ...]

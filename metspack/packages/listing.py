@@ -1,4 +1,4 @@
-"""List a package's LOBs for those who give access to them: each one's cell, files and digests."""
+"""List a package's LOBs for access systems: each with its cell, files and digests."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _LIST = "metspack list OUT shows every LOB with its table, column and key."
 
 
 class EntryFile(NamedTuple):
-    """A file that holds a LOB or a part of it: its path in the package, and its bytes and digest in METS.
+    """A file with a LOB or a part of it: its path in the package, and its size and digest in METS.
 
     ``segment`` is the OBJID of the METS that lists it. ``entry`` is the file's name in the archive at
-    ``path`` if the LOB stayed in the archive.
+    ``path`` if the LOB is inside the archive.
     """
 
     path: str
@@ -40,12 +40,12 @@ class EntryFile(NamedTuple):
 
 
 class LobEntry(NamedTuple):
-    """A LOB in a list: the cell that names it, its values in METS, and the files that hold it.
+    """A LOB in a list: the cell that names it, its values in METS, and its files.
 
-    ``id`` is as ``metspack cat`` takes it; ``row`` counts from 1; ``column`` has the names of fields behind
-    that of the column. ``primary_key`` has the names of its columns, each with the text in this row.
-    ``digests`` are those of the whole by algorithm: of METS, and of the cell. ``fault`` is the reason why
-    there are no ``files``, or no cell.
+    ``id`` is that of ``metspack cat``; ``row`` counts from 1; ``column`` is the name of the column, followed
+    by those of fields. ``primary_key`` has the texts of its columns in the row, by their names. ``digests``
+    are those of the whole in METS and in the cell, by algorithm. ``fault`` is the reason why there are no
+    ``files``, or why there is no cell.
     """
 
     id: str
@@ -87,7 +87,7 @@ class LobEntry(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """The files of a LOB and their values; ``lob`` is its id in METS, or None if it is inside."""
+    """The files of a LOB and its values in METS; ``lob`` is its id there, or None."""
 
     lob: str | None = None
     files: tuple[EntryFile, ...] = ()
@@ -100,7 +100,7 @@ class _Found(NamedTuple):
 _Around = tuple[str, str, str, str, str, int | None, Mapping[str, str | None]]
 """Archive, database, schema, table, column and row of a LOB, and the key of its row.
 
-If no cell names it, schema and table are folders.
+For a LOB without a cell, schema and table are the names of folders.
 """
 _NOWHERE: _Around = ("", "", "", "", "", None, {})
 
@@ -108,13 +108,13 @@ _NOWHERE: _Around = ("", "", "", "", "", None, {})
 class LobListing(Iterator[LobEntry]):
     """The LOBs of a package: first those that cells of its archives name, then those only in METS.
 
-    They come in the order of archives, tables and rows. ``table`` and ``column`` leave out all others: they
-    are names (``dbo.Categories``, ``Picture``), or numbers as in IDs (``s0.t2``, ``c4``). ``key`` leaves out
-    all rows but that with these texts in the columns of the primary key. ``segment`` leaves out LOBs of which
-    it holds no part. ``faulty`` counts the LOBs with a fault so far, ``files`` the files
-    that METS lists and that are no LOBs: no cell names them, and their IDs are no places in a database.
-    Raises ``ConfigError`` for a table, column or key that does not exist, and ``SourceError`` at the end for
-    an archive that cannot be read, whose LOBs come as METS lists them. For one thread.
+    They come in the order of archives, tables and rows. ``table`` and ``column`` select LOBs by names
+    (``dbo.Categories``, ``Picture``), or by numbers as in IDs (``s0.t2``, ``c4``). ``key`` selects the row
+    with these texts in the columns of the primary key, ``segment`` the LOBs that are, in whole or part, in
+    that child. ``faulty`` counts the LOBs with a fault so far, ``files`` the listed files that are no LOBs:
+    no cell names them, and their IDs are no places in a database. Raises ``ConfigError`` for a table, column
+    or key that does not exist, and ``SourceError`` at the end for an unreadable archive, whose LOBs are
+    listed by METS only. For one thread.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class LobListing(Iterator[LobEntry]):
             )
 
     def _keys_words(self) -> str:
-        """Return the contents of the tables' primary keys in words."""
+        """Return the columns of the tables' primary keys in words."""
         words = [f"{table} by {', '.join(names) or 'no primary key'}" for table, names in self._keys.items()]
         return f" ({'; '.join(words[:_SHOWN])})" if words else ""
 
@@ -219,7 +219,7 @@ class LobListing(Iterator[LobEntry]):
         )
 
     def _of_no_cell(self, *, is_all_read: bool) -> Iterator[list[LobEntry]]:
-        """Yield the LOBs that METS lists and no cell names; without an archive, all that it lists."""
+        """Yield the LOBs in METS that no cell names: without an archive, all of them."""
         fault = "no cell of an archive names it" if self._package.archives else ""
         is_any_left_out = bool(self._table or self._column)
         for some in self._package.unnamed_rows():
@@ -241,7 +241,7 @@ class LobListing(Iterator[LobEntry]):
             yield rows
 
     def _takes(self, place: LobPlace | None) -> bool:
-        """Return whether ``table`` and ``column`` select an orphan LOB."""
+        """Return whether ``table`` and ``column`` select a LOB without a cell."""
         if not (self._table or self._column):
             return True
         if place is None:
@@ -256,7 +256,7 @@ class LobListing(Iterator[LobEntry]):
 def selected(
     package: Package, table: str, column: str, key: Sequence[str], budgets: Budgets | None = None
 ) -> tuple[str, ...]:
-    """Return the IDs of the LOBs of a key, or without one those of the columns (``s0.t2.c4``).
+    """Return the IDs of the LOBs with a key, or without a key those of columns (``s0.t2.c4``).
 
     Raises as ``LobListing`` does.
     """
@@ -280,13 +280,13 @@ def the_lob(
     return found[0].id
 
 
-# The entries of one METS are consecutive: those of others are skipped.
+# The entries of one METS are consecutive, so that their range skips those of others.
 _ENTRIES = "mets m CROSS JOIN entry e ON e.id BETWEEN m.first_entry AND m.last_entry AND e.mets = m.id"
 _IN_SEGMENT = "(m.path = ? OR (m.path >= ? AND m.path < ?))"
 
 
 def _bounds(segment: HeldSegment) -> tuple[str, str, str]:
-    """Return the values of ``_IN_SEGMENT``: a child's METS, and those of its representations below it."""
+    """Return the values for ``_IN_SEGMENT``: a child's METS, and bounds of its representations'."""
     below = "/".join((*segment.folder, "representations"))
     return "/".join(segment.mets), f"{below}/", f"{below}0"
 
@@ -337,7 +337,7 @@ class _CellsOfTable:
             yield rows
 
     def _batches(self, columns: frozenset[int]) -> Iterator[list[LobCell]]:
-        """Yield cells, at most ``LONGEST`` at a time, once the keys of their rows are read."""
+        """Yield cells, at most ``LONGEST`` at a time, after the keys of their rows were read."""
         reader = CellReader(self.table, self.budgets, Tally())
         blocks = self.archive.tree.contents(self.archive.document(self.table))
         waiting: list[LobCell] = []
@@ -359,7 +359,7 @@ class _CellsOfTable:
                     self._keys.forget(waiting[0].place.row if waiting else self._keys.stop)
 
     def _found(self, lob: str, cell: LobCell) -> _Found:
-        """Return the files of a cell's LOB, unless METS lists it by the cell's id as one file."""
+        """Return the files of a cell's LOB that METS does not list as one file with the cell's id."""
         try:
             if self.package.index.holds(lob):
                 return _searched(self.package, lob)
@@ -397,7 +397,7 @@ class _CellsOfTable:
 
 
 def _row(found: _Found, lob: str, around: _Around, name: str, fault: str = "") -> LobEntry:
-    """Return a LOB; its file name is that of its one file, or else the one in its cell."""
+    """Return an entry of the list; its file name is that of its one file, or else of its cell."""
     _, files, size, media_type, digests, fault_found = found
     if len(files) == 1:
         name = files[0].entry or files[0].path
@@ -406,7 +406,7 @@ def _row(found: _Found, lob: str, around: _Around, name: str, fault: str = "") -
 
 
 def _in_one_file(listed: Sequence[Any]) -> _Found:
-    """Return the facts of METS on a LOB in exactly one file, from a row of ``ListedFile``."""
+    """Return the facts in METS about a LOB in exactly one file, from a row of ``ListedFile``."""
     lob, path, size, algorithm, value, media_type, segment = listed
     digest = None if algorithm is None else Digest(algorithm=algorithm, value=value)
     file = EntryFile(path, segment, "", size, digest)
@@ -414,7 +414,7 @@ def _in_one_file(listed: Sequence[Any]) -> _Found:
 
 
 def _searched(package: Package, lob: str) -> _Found:
-    """Return the facts of METS on a LOB that ``Package.listed_files`` leaves out."""
+    """Return the facts in METS about a LOB that ``Package.listed_files`` leaves out."""
     try:
         held = package.lob(lob)
     except SourceError as error:

@@ -1,4 +1,4 @@
-"""LOBs as METS lists them: parts, sizes, digests, places; and the selection of some; pure."""
+"""LOBs as METS lists them: parts, sizes, digests and places; pure."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldPart:
-    """A file that holds a LOB or a part of one; ``path`` are the names from the package's root.
+    """A file with a LOB or a part of one; ``path`` are the names from the package's root.
 
-    ``id`` is its ``file/@ID`` and ``seq`` its SEQ as written (None: the file is the whole LOB, or has no
-    SEQ). ``digest`` may have an algorithm of METS that cannot be computed here. ``mets`` and ``line`` are
-    the place of its entry, ``segment`` the OBJID of that METS. ``puid`` is its format's id in PRONOM, or
-    None.
+    ``id`` is its ``file/@ID``, ``seq`` its SEQ as written, or None. ``digest`` may be by an algorithm that
+    cannot be computed here. ``mets`` and ``line`` are the place of its entry, ``segment`` is the OBJID of
+    that METS. ``puid`` is its format's id in PRONOM, or None.
     """
 
     id: str
@@ -39,20 +38,20 @@ class HeldPart:
 
     @property
     def name(self) -> str:
-        """The path as people and METS write it."""
+        """The path with ``/`` between the names."""
         return "/".join(self.path)
 
     @property
     def source(self) -> str:
-        """The place in METS of the part, for messages: ``Northwind_lobseg_0/mets.xml line 12``."""
+        """The place of its entry, for messages: ``Northwind_lobseg_0/mets.xml line 12``."""
         return f"{self.mets} line {self.line}"
 
     def about(self, lob: str) -> str:
-        """Return the name of the part of a LOB, for messages."""
+        """Return the words on this part of a LOB, for messages."""
         return f"LOB {lob}: {self.name}" if self.id == lob else f"LOB {lob}: its part {self.id}, {self.name},"
 
     def check_size(self, lob: str, size: int) -> None:
-        """Raise ``SourceError`` unless the part of a LOB has the size that METS states, if any."""
+        """Raise ``SourceError`` if METS states another size of the part than ``size``."""
         if self.size not in {size, UNKNOWN}:
             raise SourceError(
                 f"{self.about(lob)} has {size:,} bytes; expected {self.size:,} ({self.source})", hint=ANOTHER
@@ -60,10 +59,10 @@ class HeldPart:
 
 
 class ListedFile(NamedTuple):
-    """A LOB that is exactly one file, which METS lists once, with a size: the usual case.
+    """A LOB that is exactly one file, listed once and with a size, as most are.
 
-    ``path`` has a ``/`` between each two names; ``algorithm`` and ``digest`` are None without a digest.
-    ``segment`` is the OBJID of the METS that lists it.
+    ``path`` has ``/`` between the names; ``algorithm`` and ``digest`` are None without a digest. ``segment``
+    is the OBJID of the METS that lists it.
     """
 
     lob: str
@@ -77,10 +76,10 @@ class ListedFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldLob:
-    """A LOB of a package: its parts in order (one: it is not split), its size in bytes and its digest.
+    """A LOB of a package: its parts in order, or its one file, its size in bytes and its digest.
 
-    ``source`` is the place of its size and digest: the parent METS for a split LOB. ``is_mapped`` is False
-    for a split LOB without a part in the parent's SPLITLOB structMap.
+    ``source`` is the place that states size and digest: of a split LOB in the parent's METS. ``is_mapped`` is
+    False for a split LOB without parts in the parent's SPLITLOB structMap.
     """
 
     id: str
@@ -93,7 +92,7 @@ class HeldLob:
 
     @property
     def doubt(self) -> str:
-        """A warning about a LOB that can be restored despite it, "" without one."""
+        """A warning about a LOB that can be restored nevertheless, or ""."""
         if self.is_mapped:
             return ""
         return (
@@ -110,7 +109,7 @@ class HeldLob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldSegment:
-    """A child that the package's METS documents name: its OBJID, its METS and the folder that holds it."""
+    """A child that the package's METS documents name: its OBJID, and the path of its METS."""
 
     objid: str
     mets: tuple[str, ...]
@@ -133,7 +132,7 @@ class HeldWhole:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mapped:
-    """A part as the parent's SPLITLOB structMap names it: its id, its child's OBJID, its place (ORDER)."""
+    """A part in the parent's SPLITLOB structMap: its id, its child's OBJID, and its ORDER."""
 
     part: str
     child: str
@@ -143,7 +142,7 @@ class Mapped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """A disagreement about a LOB: the value expected and the value found; ``part`` may be empty."""
+    """A disagreement about a LOB or, if ``part`` is not empty, a part: expected and found value."""
 
     lob: str
     part: str = ""
@@ -161,7 +160,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedFixity:
-    """Size and digest of a file as METS states them, or None; ``by`` is the place in METS."""
+    """Size and digest of a file in METS, or None; ``by`` is the place in METS."""
 
     size: int | None = None
     digest: Digest | None = None
@@ -169,13 +168,13 @@ class StatedFixity:
 
     @property
     def algorithms(self) -> tuple[str, ...]:
-        """The algorithm by which the digest can be compared, if there is one."""
+        """The algorithm of the digest, if it can be computed."""
         return (self.digest.algorithm,) if self.digest is not None and self.digest.algorithm in OCTETS else ()
 
     def difference(self, hashers: Hashers) -> tuple[str, str] | None:
-        """Return in words the value found and the value expected, None when the bytes agree.
+        """Return the value found and the value expected, in words, or None if the bytes agree.
 
-        A digest by an algorithm that cannot be computed is not compared.
+        A digest by an algorithm that cannot be computed is ignored.
         """
         if self.size is not None and hashers.size != self.size:
             return f"{hashers.size:,} bytes", f"{self.size:,}"
@@ -211,7 +210,7 @@ _PLACE = re.compile(rf"s({_N})\.t({_N})\.(c{_N}(?:\.[ua]{_N})*)\.r({_N})")
 
 
 def place_of(lob: str) -> LobPlace | None:
-    """Return the place in a database that an id without a prefix is; None for any other id."""
+    """Return the place in a database of an id without prefix, or None for any other id."""
     found = _PLACE.fullmatch(lob)
     if found is None:
         return None
@@ -219,7 +218,7 @@ def place_of(lob: str) -> LobPlace | None:
 
 
 def needed_place(lob: str) -> LobPlace:
-    """Return the place that an id is; raises ``SourceError`` for any other id."""
+    """Return the place in a database of an id; raises ``SourceError`` for any other id."""
     place = place_of(lob)
     if place is None or not place.row:
         raise SourceError(

@@ -1,4 +1,4 @@
-"""Facts of ``mets:file`` entries: place, size and digest, and the SIARD archive among them."""
+"""Facts of ``mets:file`` entries: path, size and digest, LOBs and archives among them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _SIZE_DIGITS = 18
 ARCHIVES = "ID_SIARD_DDL"
 """The fileGrp of the archive (recommendation 0.16), with any suffix in its name."""
 
-_ASIDE = {"Documentation", "Schemas"}  # the beginning of the USE of such groups (CSIP60, CSIP113)
+_AUXILIARY = {"Documentation", "Schemas"}  # the beginning of the USE of such groups (CSIP60, CSIP113)
 
 
 def located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None, str | None]:
-    """Return the names from the root to an href's file, or the reason why there is no such file."""
+    """Return the names from the root to an href's file or None, and the reason for None."""
     try:
         reference = uris.located(href)
         if reference.kind is uris.Kind.ABSOLUTE and uris.Repair.PSEUDO_ABSOLUTE not in reference.repairs:
@@ -36,7 +36,7 @@ def located(folder: tuple[str, ...], href: str) -> tuple[tuple[str, ...] | None,
 
 
 def archive_of(path: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the archive to which a file belongs: whole, a piece (SIARD 2.2 S_8.2-0) or metadata."""
+    """Return the archive of a file: itself, its whole (SIARD 2.2 S_8.2-0), that of metadata.xml."""
     if (named := ARCHIVE.fullmatch(path[-1])) is not None:
         return (*path[:-1], named[1])
     return path[:-2] if path[-2:] == _METADATA and len(path) > len(_METADATA) else None
@@ -49,7 +49,7 @@ def size_of(fact: reader.File) -> int | None:
 
 
 def digest_of(fact: reader.File) -> Digest | None:
-    """Return a file's digest, or None; with the values as written when it cannot be computed."""
+    """Return a file's digest, as written if it cannot be computed here, or None."""
     if fact.checksum is None:
         return None
     algorithm = digests.algorithm_name(fact.checksum_type or "")
@@ -71,11 +71,11 @@ LOB_ID = re.compile(
     r"(?:[A-Za-z_][A-Za-z0-9_-]*\.)?s[0-9]+\.t[0-9]+\.c[0-9]+(?:\.[ua][0-9]+)*\.r[0-9]+(?:\.p[0-9]+)?",
     re.ASCII,
 )
-"""The file/@ID of a LOB or part; with several archives it may begin with a name."""
+"""The file/@ID of a LOB or part, which may have an archive's name as prefix."""
 
 
 def is_of_lob(identifier: str | None, groups: Iterable[str] = ()) -> bool:
-    """Return whether a file is a LOB, whole or a part, by its ID or the group it is in."""
+    """Return whether a file is a LOB or a part of one, by its ID or its group."""
     return LOB_ID.fullmatch(identifier or "") is not None or any(
         each == SPLIT_LOBS or SEGMENT_GROUP.fullmatch(each) for each in groups
     )
@@ -83,18 +83,18 @@ def is_of_lob(identifier: str | None, groups: Iterable[str] = ()) -> bool:
 
 def is_auxiliary(groups: tuple[str, ...], path: tuple[str, ...] | None) -> bool:
     """Return whether a file is documentation, a schema or a METS instead of data (CSIP)."""
-    return any(each.partition("/")[0] in _ASIDE for each in groups) or (
+    return any(each.partition("/")[0] in _AUXILIARY for each in groups) or (
         path is not None and is_mets_name(path[-1])
     )
 
 
 def is_representation(path: tuple[str, ...]) -> bool:
-    """Return whether a METS is that of a representation in a package (CSIP)."""
+    """Return whether a METS is right in the folder of a representation (CSIP)."""
     return path[-3:-2] == (REPRESENTATIONS_FOLDER,)
 
 
 def split_lob(mptr: Mptr) -> str | None:
-    """Return the LOB to whose part an mptr leads: the LABEL of the div around the part's; or None."""
+    """Return the LOB whose part an mptr names: the LABEL of the div around the part's; or None."""
     label = mptr.div_labels[-2] if len(mptr.div_labels) > 1 else None
     return label if label is not None and LOB_ID.fullmatch(label) else None
 
@@ -104,7 +104,7 @@ _HEXADECIMAL = b"0123456789ABCDEFabcdef"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainRun:
-    """The values that the files of a run have in common, and the columns of those that differ."""
+    """Files of a run: the values that they share, and the others as columns."""
 
     algorithm: str
     line: int
@@ -118,10 +118,7 @@ class PlainRun:
 
     @property
     def columns(self) -> tuple[Sequence[Any] | None, ...]:
-        """The columns of hrefs, IDs, sizes, digests, GROUPIDs and SEQs, the last two possibly None.
-
-        The line of each file is ``step`` behind the one before it.
-        """
+        """The columns of hrefs, IDs, sizes, digests, GROUPIDs and SEQs; the last two may be None."""
         return self.hrefs, self.ids, self.sizes, self.digests, self.groups, self.places
 
 
@@ -153,7 +150,7 @@ def _sizes(texts: Sequence[str]) -> Sequence[int] | None:
 
 
 def _digests(run: Run) -> tuple[str | None, Sequence[str]]:
-    """Return the algorithm of all CHECKSUMs and their values; None when one is malformed."""
+    """Return the algorithm of all CHECKSUMs and their values; None if any is malformed."""
     kinds, values = run.columns.get("checksum_type", ()), run.columns.get("checksum", ())
     algorithm = digests.algorithm_name(kinds[0]) if kinds and kinds.count(kinds[0]) == len(kinds) else None
     text = "".join(values)
@@ -165,7 +162,7 @@ def _digests(run: Run) -> tuple[str | None, Sequence[str]]:
 
 
 def has_archive(file: reader.File, run: Run) -> bool:
-    """Return whether one of the files of a run may be an archive."""
+    """Return whether a file of a run may be an archive."""
     return ARCHIVES in file.groups or SIARD in "\n".join(run.columns.get("href", ())).lower()
 
 

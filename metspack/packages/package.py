@@ -1,4 +1,4 @@
-"""A package opened for reading: each of its LOBs by id, in the order of the archive."""
+"""Open a package for reading: its LOBs by id, or in the order of METS or the database."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from metspack.packages.lobs import (
 from metspack.packages.metsfiles import is_representation
 from metspack.packages.splitlobs import chained
 
-# The condition that the entry of a LOB is one file and its only description.
 _KEPT = 1_000  # parts of LOBs, and errors, in memory
+# The condition that the entry of a LOB is one file and its only description.
 _IS_ONE_FILE = """
 NOT EXISTS (SELECT 1 FROM several s WHERE s.lob = e.lob) AND NOT e.part AND coalesce(e.xml_id, e.lob) = e.lob
 AND e.path IS NOT NULL AND e.size IS NOT NULL
@@ -92,11 +92,11 @@ _REPAIR = "The METS documents are wrong or files of two packages were mixed; met
 
 
 class Package(Closable):
-    """A package on disk: its folder, or the METS of the parent in it; a context manager, for one thread.
+    """A package by its path, or that of the parent's METS; a context manager, for one thread.
 
-    The METS documents are read once each, on first use, into a temporary database. Nothing outside the folder
-    of the parent METS is opened, except children in the ``roots`` that are missing there. Raises
-    ``SourceError`` when there is no METS there.
+    The METS documents are read on first use, each once, into a temporary database. No file outside the folder
+    of the parent's METS is opened, except in the ``roots`` for children that are missing there. Raises
+    ``SourceError`` for a path without a METS.
     """
 
     def __init__(self, path: Path, budgets: Budgets | None = None, roots: Sequence[Path] = ()) -> None:
@@ -113,17 +113,17 @@ class Package(Closable):
 
     @property
     def objid(self) -> str:
-        """The parent's OBJID, empty without one."""
+        """The parent's OBJID, or ""."""
         return self.index.objid
 
     @property
     def segments(self) -> tuple[HeldSegment, ...]:
-        """The children that could be read, in the order in which they are named."""
+        """The readable children, in the order in which METS names them."""
         return tuple(self.index.segments)
 
     @property
     def archives(self) -> tuple[tuple[str, ...], ...]:
-        """The SIARD archives that the METS documents list: a file, or its first piece, or a folder.
+        """The SIARD archives in the METS documents: each a file, its first piece, or a folder.
 
         Each is a tuple of names from the root.
         """
@@ -131,13 +131,13 @@ class Package(Closable):
 
     @property
     def faults(self) -> tuple[SourceError, ...]:
-        """The errors of children that cannot be read; LOBs of the others can be restored."""
+        """The errors about unreadable children; LOBs of the others can be restored."""
         return tuple(self.index.faults)
 
     def ids(self, *, unnamed: bool = False) -> Iterator[str]:
-        """Yield the id of every LOB, in the order of the children and of their METS; each once.
+        """Yield the id of every LOB once, in the order of the children and of their METS.
 
-        With ``unnamed`` these are the LOBs that no cell has named yet (``Index.note_named``).
+        With ``unnamed`` only the LOBs that ``Index.note_named`` has not recorded yet.
         """
         if not (unnamed and self.index.are_all_named()):
             for sql in (_IDS, _BARE):
@@ -145,14 +145,14 @@ class Package(Closable):
                     yield lob
 
     def ids_by_place(self) -> Iterator[str]:
-        """Yield the id of every LOB by schema, table, row and cell, first those that are no places."""
+        """Yield the id of every LOB, those of no place first, then by schema, table, row and cell."""
         for (lob,) in self.index.rows(_IDS_BY_PLACE):
             yield lob
 
     def lobs(self) -> Iterator[HeldLob]:
-        """Yield every LOB as ``ids`` does.
+        """Yield every LOB in the order of ``ids``.
 
-        Raises ``SourceError`` at once for a child that cannot be read, else as ``lob`` does.
+        Raises ``SourceError`` first for an unreadable child, then as ``lob`` does.
         """
         for fault in self.index.faults:
             raise fault
@@ -162,10 +162,10 @@ class Package(Closable):
     def lob(self, lob: str) -> HeldLob:
         """Return the LOB with this id (``s0.t2.c4.r1``).
 
-        Raises ``SourceError`` for one that the package does not hold, with the nearest there is, and for one
-        whose parts are incomplete, out of order, or of another size than METS states; see ``splitlobs``.
+        Raises ``SourceError`` for an id that is not in the package, with the nearest id, and for a LOB whose
+        parts are incomplete, out of order, or of another size than in METS; see ``splitlobs``.
         """
-        # Many cells may name one LOB of many files, which is read once for all of them.
+        # Many cells may name one LOB of many files, whose rows are read once for all.
         if (found := self._lobs.get(lob)) is None:
             try:
                 found = self._held(lob)
@@ -179,7 +179,7 @@ class Package(Closable):
             self._kept += weight
         if isinstance(found, HeldLob):
             return found
-        raise found.with_traceback(None)  # a traceback would keep every object of its frames alive
+        raise found.with_traceback(None)  # a traceback keeps the objects of its frames alive
 
     def _held(self, lob: str) -> HeldLob:
         parts: list[HeldPart] = []
@@ -204,22 +204,22 @@ class Package(Closable):
         return self._split(lob, parts, stated)
 
     def listed_files(self, lobs: Sequence[str]) -> dict[str, ListedFile]:
-        """Return METS's entries, by id, of those LOBs that are one file, listed once with a size.
+        """Return, by id, those LOBs that are exactly one file, listed once and with a size.
 
-        ``lob`` returns the others, and those of packages with packed files.
+        ``lob`` returns the others, and all those of packages with packed files.
         """
         if not (lobs and self.index.files.are_unpacked):
             return {}
-        # Most packages list LOBs in the order of their cells: then their numbers find them.
+        # Most packages list LOBs in the order of their cells, so that one range of rows has them.
         rows = self.index.all(_FROM, True, lobs[0], len(lobs))  # noqa: FBT003 -- a value of the query
         if [row[0] for row in rows] != lobs:
             rows = self.index.all(_WANTED, json.dumps(lobs))
         return {row[0]: ListedFile(*row) for row in rows if row[1] is not None}
 
     def unnamed_rows(self) -> Iterator[list[Row]]:
-        """Yield the LOBs that cells have not named yet, many at a time, as rows of ``ListedFile``.
+        """Yield the LOBs of ``ids(unnamed=True)``, many at a time, as rows of ``ListedFile``.
 
-        They come as from ``ids``. The path is None for a LOB that ``listed_files`` leaves out.
+        The path of a LOB that ``listed_files`` leaves out is None.
         """
         rows = chain(
             self.index.rows(f"{_LISTED} {_IS_UNNAMED} ORDER BY e.id", self.index.files.are_unpacked),
@@ -273,7 +273,7 @@ class Package(Closable):
         return self._measured(lob, part) if size is None else part
 
     def _measured(self, lob: str, part: HeldPart) -> HeldPart:
-        """Return a part with the size of its file, which METS leaves out."""
+        """Return a part with the size of its file, which METS does not state."""
         with self.index.files.opened_part(lob, part) as medium:
             return replace(part, size=medium.size)
 
@@ -288,7 +288,7 @@ class Package(Closable):
         )
 
     def _with_faults(self, error: SourceError) -> SourceError:
-        """Return an error that also names the first child that could not be read, if there is one."""
+        """Return an error that also reports the first unreadable child, if there is one."""
         if not self.index.faults:
             return error
         return SourceError(f"{error.message}. Also, {self.index.faults[0].message}", hint=error.hint)
@@ -298,7 +298,7 @@ class Package(Closable):
         return self._with_faults(LobNotFoundError(f"the package has no LOB {lob[:200]!r}", hint=hint))
 
     def _likelier(self, lob: str) -> str:
-        """Return a hint at the LOBs that may be meant by an id."""
+        """Return a hint at the LOBs that an id may stand for."""
         row = self.index.row("SELECT lob FROM entry WHERE xml_id = ? AND lob IS NOT NULL", lob)
         if row is not None:
             return f"{lob} is a part of the LOB {row[0]}."
@@ -306,7 +306,7 @@ class Package(Closable):
         if number.isdecimal() and (found := self.index.row(_ROWS, f"{stem}.r")) != (0, None, None):
             _, low, high = found or ()
             return f"Its column has LOBs in rows {low:,} to {high:,}."
-        # Only a person waits for this, and difflib is slow to import.
+        # Imported only here, as difflib is slow to import.
         from difflib import get_close_matches  # noqa: PLC0415
 
         candidates = [each for (each,) in self.index.rows(_BESIDE, lob.lower())]
@@ -351,14 +351,14 @@ def _whole(row: Row) -> HeldWhole:
 
 
 def _mapped_whole(parts: list[HeldPart], named: list[Mapped]) -> HeldWhole | None:
-    """Return a whole that only the map describes, or None: METS of CSIP lists real files (CSIP76)."""
+    """Return a whole that only the map describes, as CSIP lists real files (CSIP76), or None."""
     if named and all(is_representation(tuple(part.mets.split("/"))) for part in parts):
         return HeldWhole(size=None, digest=None, media_type=None, source=named[0].source)
     return None
 
 
 def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | None]:
-    """Return the package's root, the name of its METS, and the packed file around it, if any."""
+    """Return a package's root, the path of its METS, and the packed file that it is in, if any."""
     if not path.exists():
         raise not_found(path, NOT_FOUND)
     is_folder = path.is_dir()
@@ -372,20 +372,20 @@ def _found(path: Path, budgets: Budgets) -> tuple[Path, str, DeliveredPackage | 
     is_itself = found.path in {path, path.parent} and not found.is_packed
     if is_itself or not (found.is_packed or delivery.is_beside(found.path.parent, found)):
         return found.path, found.mets or "", None
-    # A file that the user names keeps its name, which is unique in the folder.
+    # A packed file that a person names keeps its name, which is unique in the folder.
     name = found.folder if is_folder else path.name
     return found.path.parent, f"{name}/{found.mets}", found if found.is_packed else None
 
 
 def as_id(lob: str) -> str:
-    """Return a user's LOB id with ``?`` for lone surrogates, which no id in XML can have."""
+    """Return a LOB's id from a command line, with ``?`` for surrogates, which XML cannot have."""
     return lob.encode(errors="replace").decode()
 
 
 def listed_id(package: Package, lob: str) -> str:
-    """Return the id under which METS lists a LOB: for ``First.s0.t2.c4.r1`` that without the name.
+    """Return the id of a LOB in METS; that of ``First.s0.t2.c4.r1`` may lack the name.
 
-    The id is unchanged if METS uses the name, or if ids without a name may be those of another archive too.
+    The id is unchanged if METS has the name, or if ids without a name may be of another archive.
     """
     prefix, place = links.split_prefix(lob)
     path = next((each for each in package.archives if prefix and links.prefix(each[-1]) == prefix), None)
@@ -396,7 +396,7 @@ def listed_id(package: Package, lob: str) -> str:
 
 
 def identity(package: Package, source: str) -> str:
-    """Return a text that changes with the package; ``source`` is that of its archive or LOBs."""
+    """Return words that change with the package; ``source`` are those of its archive or LOBs."""
     digest = hashlib.sha256(source.encode(errors="surrogateescape"))
     for block in package.index.document(package.mets):
         digest.update(block)
@@ -404,9 +404,9 @@ def identity(package: Package, source: str) -> str:
 
 
 def candidate_cells(package: Package, lob: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the archives in which the cell of a LOB can be, with its place there.
+    """Yield the archives that may have the cell of a LOB, with its place there.
 
-    An id with a name belongs to that archive; an id without one belongs to archives with ids without names.
+    An id with a name is of that archive; one without is of archives whose ids have no names.
     """
     prefix, place = links.split_prefix(lob)
     for path in package.archives:
@@ -420,8 +420,7 @@ def selected_archive(
     """Return the selected archive, or None, and the ids of ``only`` without its name.
 
     It is the one named ``archive``, or the one whose name the ids of ``only`` begin with, or the only one.
-    Raises ``SourceError`` when there is no such archive, or when several need a selection; ``hint`` is the
-    remedy then.
+    Raises ``SourceError`` if there is no such archive, or if several need a selection, with ``hint``.
     """
     found = package.archives
     meant = [

@@ -1,4 +1,4 @@
-"""Selection of a package's LOBs by their ids, for restore, list and cat."""
+"""Select a package's LOBs by their ids, for restore, list and cat."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """LOBs by id: a whole id, or the beginning of one up to a dot.
+    """Selected LOBs, by whole ids or beginnings of ids up to a dot.
 
-    ``s0.t2.c4.r14`` is one LOB, ``s0.t2.c4`` a column with all that is nested in it, ``s0.t2`` a table,
-    ``s0`` a schema. An empty selection takes every LOB.
+    ``s0.t2.c4.r14`` is one LOB, ``s0.t2.c4`` a column with its nested fields, ``s0.t2`` a table, ``s0`` a
+    schema. An empty selection takes every LOB.
     """
 
     only: tuple[str, ...] = ()
@@ -20,11 +20,11 @@ class Selection:
         return not self.only or any(_holds(each, lob) for each in self.only)
 
     def meets(self, table: str) -> bool:
-        """Return whether any LOB of a table (``s0.t2``) can be selected."""
+        """Return whether LOBs of a table (``s0.t2``) may be selected."""
         return self.takes(table) or any(_holds(table, each) for each in self.only)
 
     def met(self, lob: str) -> tuple[str, ...]:
-        """Return the ids of the selection that select the LOB with an id."""
+        """Return those of its ids that select the LOB with an id."""
         return tuple(each for each in self.only if _holds(each, lob))
 
 

@@ -1,6 +1,6 @@
-"""A package as a source of LOBs: those of its archive's cells, proven by the digests in METS.
+"""Read a package as a source of LOBs: those of its archive's cells, proven by the digests in METS.
 
-``lobstream.LobReader`` proves every part, every whole and every cell in the one pass that copies the LOBs.
+``lobstream.LobReader`` proves parts, wholes and cells in the same pass in which LOBs are copied.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ from metspack.uris import shown
 
 
 class ListedLobs:
-    """LOBs as METS lists them, by file; the index records those that cells name.
+    """The LOBs in a package's METS, by file; the index records those that cells name.
 
-    It covers the LOBs whose ids consist of ``prefix`` and a place; None covers no LOB. The package's files
-    begin in the granted root with the number ``root``; ``entries`` gives those of packed segments by a
+    They are those whose ids consist of ``prefix`` and a place, or with None no LOBs. ``root`` is the number
+    of the granted root with the package's files; ``entries`` returns the entries of packed segments for a
     file's names below that root.
     """
 
@@ -74,10 +74,9 @@ class ListedLobs:
         self.doubt = ""
 
     def listed_whole(self, places: Sequence[str], paths: Sequence[str]) -> list[ListedFile]:
-        """Return METS's entries of LOBs that are one unshared file each, at these paths.
+        """Return the listed files of LOBs that are one unshared file each, at these paths.
 
-        The list is empty if one of them is another case. Their digests are by algorithms that can be
-        computed.
+        The list is empty unless all are so, with digests that can be computed.
         """
         ids = [self.prefix + place for place in places]
         listed = {} if self._is_listed_twice else self.package.listed_files(ids)
@@ -93,7 +92,7 @@ class ListedLobs:
         return self.package.index.is_listed_twice()
 
     def others(self, selection: Selection) -> Iterator[str]:
-        """Yield the ids of the selected LOBs that METS lists and that cells have not named yet."""
+        """Yield the ids of the selected LOBs in METS that no cell has named yet."""
         for lob in self._listed(unnamed=True):
             if selection.takes(lob.removeprefix(self.prefix)):
                 yield lob
@@ -111,14 +110,14 @@ class ListedLobs:
                 yield lob
 
     def proofs(self, held: HeldLob) -> Proofs:
-        """Return the digests of a LOB in METS by algorithms that can be computed."""
+        """Return those digests of a LOB in METS that can be computed."""
         if held.doubt:
             self.unmapped += 1
             self.doubt = self.doubt or held.doubt
         digests = [self._usable(part.digest) for part in held.parts]
         if not held.is_split:
             return Proofs(whole=digests[0])
-        # That every part is proven, and the map names them all, proves a whole that METS has no digest of.
+        # Proven parts, all of them in the map, prove a whole whose digest METS lacks.
         whole = None if held.digest is None and held.is_mapped and all(digests) else self._usable(held.digest)
         return Proofs(whole=whole, extents=tuple(digests))
 
@@ -129,7 +128,7 @@ class ListedLobs:
         return None
 
     def found(self, lobs: Iterable[str]) -> FoundLobs:
-        """Return LOBs that only METS names, and those that cannot be read."""
+        """Return LOBs that only METS names, and the errors about unreadable ones."""
         return _found(self._reference, ((lob, lob) for lob in lobs))
 
     def _reference(self, lob: str) -> LobRef:
@@ -164,7 +163,7 @@ class ListedLobs:
         )
 
     def remarks(self) -> Iterator[Notice]:
-        """Yield warnings about bytes that METS does not prove."""
+        """Yield warnings about bytes without a proof in METS."""
         if self.doubt:
             yield Notice("split-order-unproven", self.doubt)
         if self.unmapped > 1:
@@ -184,7 +183,7 @@ _Stated = TypeVar("_Stated")
 
 
 def _found(find: Callable[[_Stated], LobRef], lobs: Iterable[tuple[str, _Stated]]) -> FoundLobs:
-    """Return what ``find`` returns for LOBs, each with its id, and the errors that it raises."""
+    """Return the results of ``find`` for LOBs, given with their ids, and the errors it raises."""
     found: list[LobRef] = []
     lost: list[LostLob] = []
     for lob, stated in lobs:
@@ -198,11 +197,11 @@ def _found(find: Callable[[_Stated], LobRef], lobs: Iterable[tuple[str, _Stated]
 Entries = Callable[[tuple[str, ...]], list[ZipExtent]]
 
 _Listed = tuple[str, LobPlace, ListedFile | None]
-"""A LOB's id, its place and, when it is exactly one file, that file's entry in METS."""
+"""A LOB's id, its place and, if it is exactly one file, that file in METS."""
 
 
 def _likeness(listed: _Listed) -> tuple[object, ...] | None:
-    """Return the values that group LOBs, or None for a LOB that is no small file."""
+    """Return the values that LOBs of a run share, or None for a LOB that is no small file."""
     _, place, file = listed
     if file is None or file.size > SMALL or file.algorithm not in OCTETS:
         return None
@@ -212,15 +211,15 @@ def _likeness(listed: _Listed) -> tuple[object, ...] | None:
 
 
 def _media_type(listed: str | None) -> str | None:
-    """Return a media type in METS, or None when it is malformed or the default."""
+    """Return a media type in METS, or None for a malformed one or the default."""
     media_type = (listed or "").strip()
     return media_type if media_type != DEFAULT and is_media_type(media_type) else None
 
 
 class PackagedArchive(Archive):
-    """The archive of a package; its LOBs in segments come with proofs. A context manager.
+    """The archive of a package, whose LOBs in segments have proofs; a context manager.
 
-    It yields only the selected cells of the tables. It takes the package over, and closes it. Raises
+    It yields only the selected cells of the tables, and closes ``package`` with itself. Raises
     ``SourceError`` as ``Archive`` does.
     """
 
@@ -231,11 +230,11 @@ class PackagedArchive(Archive):
         self.selection = selection
         self._names = path
         place, at = archive_place(package, path)
-        # Paths in METS begin in the package's root, those of cells in the archive's folder: root 0.
+        # Paths of METS begin in the package's root, those of cells in the archive's folder, which is root 0.
         self._root = 0 if len(path) == 1 else 1
         super().__init__(place, budgets, grants(package, path), at)
         self.id_prefix = package.index.prefix(path)
-        # The first of several archives has ids without a name; METS leaves out another one without.
+        # Of several archives, only the first one without a prefix has LOBs in METS.
         first = next((each for each in package.archives if not package.index.prefix(each)), path)
         prefix = self.id_prefix if self.id_prefix or path == first else None
         self._lobs = ListedLobs(package, self._root, self._entries, prefix)
@@ -263,20 +262,20 @@ class PackagedArchive(Archive):
     def found(self, read: Callable[[int], None] | None = None) -> Iterator[FoundLobs]:
         """Yield every selected LOB that a cell names, and the errors, as ``Archive.found`` does.
 
-        A LOB that no METS lists, or that METS describes differently, is an error too.
+        A LOB that METS does not list, or describes differently, gives an error too.
         """
         for each in super().found(read):
             yield FoundLobs(lost=self._noted(each.lost))
             yield from (FoundLobs([run]) if run.entries else self._run_listed(run) for run in each.runs)
 
     def _noted(self, lost: Sequence[LostLob]) -> Sequence[LostLob]:
-        """Leave lost LOBs out of those that only METS names, and return them."""
+        """Record that cells name missing LOBs, and return these."""
         ids = (self.id_prefix + lob for lob, _ in lost)
         self.package.index.note_named([lob for lob in ids if self.package.index.holds(lob)])
         return lost
 
     def _run_listed(self, run: LobRun) -> FoundLobs:
-        """Return the LOBs of a run with proofs from METS: undivided if METS describes them uniformly."""
+        """Return a run with proofs from METS, or its LOBs one by one if METS describes them unlike."""
         folder = "".join(f"{name}/" for name in (self._file(run.extent(0)) or ())[:-1])
         files = self._lobs.listed_whole(run.ids(), [folder + name for name in run.extents[0]])
         kinds = {(file.algorithm, file.media_type) for file in files}
@@ -323,11 +322,11 @@ class PackagedArchive(Archive):
         return replace(lob, proofs=self._lobs.proofs(held), recorded=_media_type(held.media_type))
 
     def _file(self, extent: Extent) -> tuple[str, ...] | None:
-        """Return the names from the package's root of a file below that root."""
+        """Return the path, as names from the package's root, of an extent's file, or None."""
         return from_root(self.package, self._names, self, extent)
 
     def unnamed(self) -> Iterator[FoundLobs]:
-        """Yield the selected LOBs that METS lists and no cell has named yet, and errors.
+        """Yield the selected LOBs in METS that no cell has named yet, and errors.
 
         A file whose ID is no place in a database is a LOB only if a cell names it.
         """
@@ -340,7 +339,7 @@ class PackagedArchive(Archive):
         return self.resolver.packed_entries(self._root + root, names)
 
     def unnamed_count(self) -> int:
-        """Return the number of selected LOBs that METS lists and no cell has named yet."""
+        """Return the number of selected LOBs in METS that no cell has named yet."""
         return sum(map(is_place, self._lobs.others(self.selection)))
 
     def remarks(self) -> Iterator[Notice]:
@@ -351,12 +350,12 @@ class PackagedArchive(Archive):
         yield from self._lobs.remarks()
 
     def prove(self, progress: Progress) -> None:
-        """Raise ``SourceError`` if the archive or a piece of it differs from its digest in METS."""
+        """Raise ``SourceError`` if the archive, or a piece of it, has another digest than in METS."""
         for each in self.alterations(progress):
             raise each
 
     def alterations(self, progress: Progress) -> Iterator[SourceError]:
-        """Yield an error for each file or piece of the archive that differs from its digest in METS."""
+        """Yield an error for each file of the archive that has another digest than in METS."""
         for file, digest in self.package.index.digests_of(self._names):
             if digest.algorithm not in OCTETS:
                 continue
@@ -383,7 +382,7 @@ class PackagedArchive(Archive):
 class PackagedLobs(LooseLobs):
     """The LOBs of a package without an archive, with proofs; a context manager.
 
-    ``stem`` is the name in its segments' folders. It takes the package over, and closes it.
+    ``stem`` is the name in the folders of its segments. It closes ``package`` with itself.
     """
 
     def __init__(self, package: Package, budgets: Budgets | None, selection: Selection) -> None:
@@ -400,10 +399,10 @@ class PackagedLobs(LooseLobs):
         return raising(self.found(seen))
 
     def found(self, seen: Callable[[int], None] | None = None) -> Iterator[FoundLobs]:
-        """Yield the selected LOBs by schema, table, row and cell, and those that cannot be read.
+        """Yield the selected LOBs by schema, table, row and cell, and errors about unreadable ones.
 
-        LOBs with the same values come as a run; the file of one in a run holds no other LOB. ``seen`` is
-        called with numbers of LOBs.
+        Those with shared values are a run, unless one file is listed for two LOBs. ``seen`` is called with
+        numbers of LOBs.
         """
         are_apart = not self.package.index.is_listed_twice()
         places = self._places()
@@ -418,7 +417,7 @@ class PackagedLobs(LooseLobs):
                 yield self._lobs.found(lob for lob, _, _ in rows) if run is None else FoundLobs([run])
 
     def _run(self, rows: list[_Listed]) -> LobRun | None:
-        """Return LOBs as one run, or None when a file's size differs from METS."""
+        """Return LOBs as one run, or None if a file has another size than in METS."""
         place, files = rows[0][1], [file for _, _, file in rows if file is not None]
         folders = tuple(files[0].path.split("/")[:-1])
         names = [file.path.rpartition("/")[2] for file in files]
@@ -467,11 +466,11 @@ class PackagedLobs(LooseLobs):
             yield lob, needed_place(lob)
 
     def unnamed(self) -> Iterator[FoundLobs]:
-        """Yield no LOBs: without an archive, cells cannot be missing."""
+        """Yield no LOBs, as without an archive no cells are missing."""
         yield from ()
 
     def unnamed_count(self) -> int:
-        """Return 0: without an archive no cell is missing."""
+        """Return 0, as without an archive no cells are missing."""
         return 0
 
     def remarks(self) -> Iterator[Notice]:
@@ -479,7 +478,7 @@ class PackagedLobs(LooseLobs):
         yield from self._lobs.remarks()
 
     def prove(self, progress: Progress) -> None:
-        """Succeed: there is no archive."""
+        """Do without a comparison, as there is no archive."""
 
     def close(self) -> None:
         """Close the package."""
@@ -516,11 +515,10 @@ def opened(
 ) -> Packaged:
     """Return the package at ``path`` as a source of the LOBs that ``only`` selects.
 
-    ``archive`` is the name of the wanted one, when there are several and the ids of ``only`` do not begin
-    with it. Raises ``SourceError`` when ``path`` is not a package, when it holds several archives and needs
-    a name (``hint`` gives the remedy), or when a child cannot be read although all LOBs are wanted and
-    ``partial`` does not permit some of them. Children that are not in their places are looked for in the
-    ``roots``.
+    ``archive`` is the name of the one to be read, needed if there are several and the ids of ``only`` do not
+    begin with it. Children that are missing in their places are searched in the ``roots``. Raises
+    ``SourceError`` if ``path`` is not a package, if several archives require a name (with ``hint``), and for
+    an unreadable child, unless ``only`` selects LOBs or ``partial`` permits missing ones.
     """
     package = Package(path, budgets, roots)
     try:

@@ -1,8 +1,8 @@
-"""Split LOBs: their parts in order, proven complete from METS; pure.
+"""Order the parts of split LOBs, and verify by METS that they are complete; pure.
 
-Four facts give the division of a LOB: SEQ in the child METS, the parent's SPLITLOB structMap, the suffixes of
-the files' names, and the sizes. A LOB for which two of them contradict each other is not restored. Without a
-map, SEQ and the sum of the sizes are the minimum.
+Four facts describe the division of a LOB: SEQ in the child METS, the parent's SPLITLOB structMap, the
+suffixes of the files' names, and the sizes. If two of them contradict each other, the LOB is not restored.
+Without a map, SEQ and the sum of the sizes are required.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _SEQ = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 
 class OrderError(SourceError):
-    """The order of a LOB's parts is uncertain: two facts contradict each other, or it is unstated."""
+    """The order of a LOB's parts is uncertain: two facts contradict each other, or all are absent."""
 
 
 class GapError(OrderError):
-    """The numbers of a LOB's parts have a gap, or no end: a part may be missing."""
+    """A LOB's part may be missing: the numbers of parts have a gap, or no end."""
 
 
 _GET = "Get the part from another copy of the package; metspack check shows what else is wrong with it."
@@ -35,10 +35,10 @@ def chained(
 ) -> tuple[HeldPart, ...]:
     """Return a split LOB's parts in order.
 
-    Where METS does not describe the whole, the last part's name has to be that of a last part. ``parts`` are
-    the files that children list with its id as GROUPID, ``whole`` and ``mapped`` the parent's facts. Raises
-    ``SourceError`` naming LOB and part for a part that is missing, there twice, or in another place of the
-    order than another fact gives it, and for sizes that do not add up.
+    ``parts`` are the files that children list with its id as GROUPID, ``whole`` and ``mapped`` the parent's
+    facts. If METS does not describe the whole, a part must have the name of a last part. Raises
+    ``SourceError``, naming LOB and part, for a part that is missing, exists twice, or has another place by
+    another fact, and for a wrong sum of sizes.
     """
     if whole is None and (mapped or not any(is_last(part.path[-1]) for part in parts)):
         raise _error(
@@ -72,10 +72,10 @@ def chained(
 def arranged(
     lob: str, parts: Sequence[HeldPart], size: int | None, mapped: Sequence[Mapped]
 ) -> tuple[HeldPart, ...]:
-    """Return a split LOB's parts in the order of SEQ, without a SEQ in that of the map's ORDER.
+    """Return a split LOB's parts in the order of SEQ, or without SEQ in that of the map's ORDER.
 
-    The map, where there is one, names them all; ``size`` is the whole's, or None. Raises ``OrderError`` when
-    ORDER, SEQ or the names contradict each other, or are all absent.
+    A map names all of them; ``size`` is the whole's, or None. Raises ``OrderError`` if ORDER, SEQ or the
+    names contradict each other, or if all are absent.
     """
     ordered = _by_seq(lob, parts, size) if any(part.seq for part in parts) else _by_map(lob, parts, mapped)
     for position, (part, named) in enumerate(zip(ordered, _in_order(lob, mapped), strict=False)):
@@ -95,7 +95,7 @@ def is_last(name: str) -> bool:
 
 
 def check_map(lob: str, parts: Sequence[HeldPart], mapped: Sequence[Mapped]) -> None:
-    """Raise ``SourceError`` when parts and the parent's map, which is optional, disagree."""
+    """Raise ``SourceError`` if the parent's map, if there is one, contradicts the parts."""
     held: dict[str, HeldPart] = {}
     for part in parts:
         if (other := held.setdefault(part.id, part)) is not part:
@@ -140,7 +140,7 @@ def _by_seq(lob: str, parts: Sequence[HeldPart], size: int | None) -> tuple[Held
             raise _twice(lob, other, part)
     ordered = [numbered[number] for number in sorted(numbered)]
     first = min(numbered)
-    # Others may count from 1; then the sizes prove that the first part is there.
+    # Other programs count from 1; then the sizes prove that no part is missing before.
     if first > 1 or (first == 1 and sum(part.size for part in parts) != size):
         raise _gap(lob, f"its part 0 is missing; found {ordered[0].id} with SEQ {first} first")
     for number, part in enumerate(ordered, start=first):
@@ -155,7 +155,7 @@ def _by_seq(lob: str, parts: Sequence[HeldPart], size: int | None) -> tuple[Held
 
 
 def _number(lob: str, about: str, text: str | None) -> int:
-    """Return a whole number as METS states it; raises ``OrderError`` for anything else."""
+    """Return a whole number in METS; raises ``OrderError`` for another text or None."""
     if text is None or _SEQ.fullmatch(text.strip()) is None:
         found = "none" if text is None else repr(text[:100])
         raise _disorder(lob, f"{about} {found}; expected a whole number")
@@ -174,7 +174,7 @@ def _by_map(lob: str, parts: Sequence[HeldPart], mapped: Sequence[Mapped]) -> tu
 
 
 def _in_order(lob: str, mapped: Sequence[Mapped]) -> list[Mapped]:
-    """Return the map's parts by ORDER, or in document order if all lack an ORDER."""
+    """Return the map's parts by ORDER, or if all lack one in document order."""
     if all(each.order is None for each in mapped):
         return list(mapped)
     placed: dict[int, Mapped] = {}
@@ -187,7 +187,7 @@ def _in_order(lob: str, mapped: Sequence[Mapped]) -> list[Mapped]:
                 f"map ({other.source}, {each.source})",
             )
     ordered = sorted(placed)
-    start = min(ordered[0], 1)  # METS leaves the first number open; others count from 0
+    start = min(ordered[0], 1)  # METS permits any first number; other programs count from 0
     for number, there in enumerate(ordered, start):
         if number != there:
             raise _gap(
@@ -199,7 +199,7 @@ def _in_order(lob: str, mapped: Sequence[Mapped]) -> list[Mapped]:
 
 
 def _check_names(lob: str, parts: Sequence[HeldPart], size: int | None) -> None:
-    """Raise ``SourceError`` if the names' suffixes (``.0 .1 .z``, ``_part001``) count otherwise.
+    """Raise ``SourceError`` if names' suffixes (``.0 .1 .z``, ``_part001``) give another order.
 
     Names of any other form are ignored.
     """

@@ -1,4 +1,4 @@
-"""Edits of metadata.xml and tables: single values change, every other byte stays; pure."""
+"""Edit metadata.xml and tables: single values change, every other byte stays; pure."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from metspack.siard.metadata import Table
 from metspack.siard.offsets import Element, Encoding, detected, tag_end
 from metspack.siard.tables import CellReader, Tally, pieces
 
-# Only XML's white space: read as Latin-1, a byte of a longer character can look like a no-break space.
+# ASCII only: in Latin-1, a byte of a longer character may look like a no-break space.
 _ATTRIBUTE = re.compile(r"""\s([^\s=/>"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.ASCII)
-# Nearly all tags are written so; in an 8-bit page that extends ASCII no byte of it is part of a longer one.
+# The form of nearly all tags; in 8-bit pages that extend ASCII its bytes are whole characters.
 _USUAL = re.compile(rb"""<[A-Za-z0-9_:.-]+(?: [A-Za-z]+="[^"]*")*? file="([^"]*)\"""")
-_HEAD = 1024  # bytes in which the declaration stands
-# Of columns only the lobFolder is edited, behind the name: of very many all else would fill the memory.
+_HEAD = 1024  # bytes that contain the XML declaration
+# Edits of columns need only name and lobFolder: the rest of very many columns would fill the memory.
 _UNEDITED = metadata.NOT_NEEDED | {
     *("type", "typeOriginal", "typeSchema", "typeName", "mimeType", "nullable", "defaultValue"),
     *("cardinality", "description", "primaryKey", "rows"),
@@ -35,7 +35,7 @@ _PREFIXES = {"MD5": "MD5", "SHA-1": "SHA-1", "SHA-256": "SHA-256:"}  # SIARD 2.0
 
 
 NewCells = tuple[Sequence[str], Sequence[Digest | None]]
-"""The new ``file`` of each cell of a run, unescaped, and the new digests, if any."""
+"""The new ``file`` of each cell of a run, unescaped, and the new digests, if there are any."""
 
 CellValues = Callable[[CellRun], NewCells | None]
 """Returns the new values of cells, or None for cells that stay as they are."""
@@ -50,7 +50,7 @@ class Edit(NamedTuple):
 
 
 def edited(data: bytes, edits: Iterable[Edit], encoding: Encoding) -> bytes:
-    """Return a document with non-overlapping edits applied, each encoded as the document is."""
+    """Return a document with non-overlapping edits applied, in the encoding of the document."""
     pieces: list[bytes] = []
     at = 0
     for edit in sorted(edits, key=lambda each: (each.start, each.stop)):
@@ -69,11 +69,11 @@ def spliced_table(
 ) -> Iterator[bytes]:
     """Yield a table's document with the new values of its LOB cells.
 
-    ``value`` is called with the cells in document order. Attributes that exist get new values in the form
-    they have; an absent digest is added behind ``file`` in the form of the archive's ``version``:
+    ``value`` is called with the cells in document order. Existing attributes get new values in their form; an
+    absent digest is added after ``file`` in the form of the archive's ``version``:
     ``messageDigest="MD5<hex>"`` in 2.0, ``digestType`` and ``digest`` from 2.1 on (6.2). All other bytes
-    stay the same. Raises ``SourceError`` as ``cell_runs`` does, and ValueError for a digest that the
-    version has no place for: an added one in 1.0, and one that is neither MD5, SHA-1 nor SHA-256.
+    stay. Raises ``SourceError`` as ``cell_runs`` does, and ValueError for a digest that the version cannot
+    express: an added one in 1.0, and one that is neither MD5, SHA-1 nor SHA-256.
     """
     reader = CellReader(table, budgets, Tally())
     splicer = Splicer(table.path)
@@ -88,9 +88,9 @@ def spliced_table(
 
 
 class Splicer:
-    """A document in reader, block by block: ``data`` are its bytes not yet given out.
+    """A document that is read and edited block by block.
 
-    They begin at the offset ``base``.
+    ``data`` are the bytes that were taken and not yet returned; they begin at the offset ``base``.
     """
 
     def __init__(self, what: str) -> None:
@@ -101,7 +101,7 @@ class Splicer:
 
     @cached_property
     def encoding(self) -> Encoding:
-        """The document's encoding; a first block may be shorter than the declaration that gives it."""
+        """The document's encoding, for use once its declaration was taken."""
         return detected(self._head, self._what)
 
     def take(self, block: bytes) -> None:
@@ -128,7 +128,7 @@ def _run_edits(run: CellRun, value: CellValues, splicer: Splicer, *, version: st
     if (new := value(run)) is None:
         return
     data, base, encoding = splicer.data, splicer.base, splicer.encoding
-    # One by one takes twice as long, and no text of XML has a NUL.
+    # Escaped together, as one by one takes twice as long; no text of XML has a NUL.
     texts = str(escape("\0".join(new[0]))).split("\0")
     stated = new[1] or repeat(None, len(texts))
     for number, (text, digest, start) in enumerate(zip(texts, stated, run.starts, strict=True)):
@@ -141,7 +141,7 @@ def _run_edits(run: CellRun, value: CellValues, splicer: Splicer, *, version: st
 
 
 def _file_span(data: bytes, start: int, encoding: Encoding) -> tuple[int, int]:
-    """Return start and stop of the value of ``file`` in the start tag at ``start``, in bytes."""
+    """Return the offsets of the value of ``file`` in the start tag at ``start``."""
     if encoding.unit == 1 and (found := _USUAL.match(data, start)) is not None:
         return found.span(1)
     value = tag_attributes(data, start, encoding, _FILE)["file"]
@@ -149,7 +149,7 @@ def _file_span(data: bytes, start: int, encoding: Encoding) -> tuple[int, int]:
 
 
 class AttributeValue(NamedTuple):
-    """An attribute's value as it is written, and its bytes in the document without the quotes.
+    """An attribute's value as written, and its offsets in the document, without the quotes.
 
     ``named`` is the offset of the attribute's name.
     """
@@ -184,7 +184,7 @@ def _cell_edits(
 
 
 def _digest_values(present: Mapping[str, str], digest: Digest, version: str) -> dict[str, str]:
-    """Return the attributes that give a cell a ``digest``, in the form of those ``present``."""
+    """Return the attributes that state a ``digest``, in the form of those ``present``."""
     declared = present.get("digestType", "").strip()
     held = [name for name in ("digest", "messageDigest") if present.get(name, "").strip()]
     if not held:
@@ -204,17 +204,16 @@ def _digest_values(present: Mapping[str, str], digest: Digest, version: str) -> 
         else:
             values[name] = f"{_PREFIXES[digest.algorithm]}{digest.value}"
     if digests.algorithm_name(declared) == digest.algorithm:
-        values.pop("digestType", None)  # in the spelling it has
+        values.pop("digestType", None)  # it keeps its spelling
     return values
 
 
 def tag_attributes(
     data: bytes, start: int, encoding: Encoding, wanted: frozenset[str] | None = None
 ) -> dict[str, AttributeValue]:
-    """Return the attributes of the start tag at ``start``, those that are ``wanted`` or all."""
+    """Return the attributes of the start tag at ``start``, all or only the ``wanted`` ones."""
     raw = data[start : tag_end(data, start, encoding)]
-    # ASCII never stands inside a longer character in these encodings, so Latin-1 shows every
-    # quote and equals sign at its real byte.
+    # In these encodings no byte of a longer character is ASCII: Latin-1 shows each quote at its byte.
     tag = raw.decode("latin-1" if encoding.unit == 1 else encoding.codec)
     found: dict[str, AttributeValue] = {}
     for each in _ATTRIBUTE.finditer(tag):
@@ -236,11 +235,11 @@ def tag_attributes(
 class LobFolders:
     """The new lobFolder elements of an archive's metadata.xml.
 
-    ``database`` is the database's lobFolder, or None without one; ``columns`` has the lobFolder of each
-    column with one, by table document, then by number from 1; ``fields`` has the fields that get it
-    instead of their column, by their numbers from the column inwards. All other columns and fields lose
-    theirs. A ``folder`` (SIARD 1.0 and 2.0) is removed from those columns and from ``renamed`` ones, whose
-    cells now name their entries in full.
+    ``database`` is the database's lobFolder, or None without one. ``columns`` are those of columns, by the
+    path of the table's document and the column's number from 1. ``fields`` are the fields that get their
+    column's lobFolder in its place, by their numbers from the column inwards. All other columns and fields
+    lose theirs. The ``folder`` (SIARD 1.0 and 2.0) of those columns, and of the ``renamed`` ones, whose cells
+    now name their entries in full, is removed.
     """
 
     database: str | None = None
@@ -252,11 +251,11 @@ class LobFolders:
 def edited_metadata(
     document: bytes, seals: Hashers, folders: LobFolders | None, *, depth: int = 100
 ) -> bytes:
-    """Return a metadata.xml with other LOB folders and a new messageDigest.
+    """Return a metadata.xml with new LOB folders and a new messageDigest.
 
-    ``folders`` None keeps the LOB folders. ``seals`` holds the digests of the new content, at least those
-    that the document has; each keeps its form (M_5.1). A new lobFolder comes behind dataOriginTimespan, or
-    behind the column's name, where the versions from 2.0 on have it.
+    ``folders`` None keeps the LOB folders. ``seals`` has the digests of the new content by all algorithms in
+    the document; each keeps its form (M_5.1). A new lobFolder follows dataOriginTimespan, or the column's
+    name, as in the versions from 2.0 on.
     """
     root = offsets.document(document, skipped=_UNEDITED, depth=depth, what=metadata.NAME)
     source = MetadataDocument(document)
@@ -268,7 +267,7 @@ def edited_metadata(
 
 
 class MetadataDocument:
-    """The bytes of a metadata.xml, and edits of it that keep its layout."""
+    """The bytes of a metadata.xml; makes edits of it that keep its layout."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -277,7 +276,7 @@ class MetadataDocument:
 
     def replacing(self, element: Element, text: str) -> Edit:
         """Return the edit that gives an element another text."""
-        if element.inner == element.stop:  # an empty-element tag: its empty content cannot be replaced
+        if element.inner == element.stop:  # an empty-element tag has no content to be replaced
             return Edit(start=element.start, stop=element.stop, text=tagged(element, element.name, text))
         return Edit(start=element.inner, stop=element.inner_stop, text=str(escape(text)))
 
@@ -289,9 +288,10 @@ class MetadataDocument:
         return self.inserting(element, ("name",), folder)
 
     def inserting(self, above: Element, before: Iterable[str], text: str) -> Edit:
-        """Return the edit that puts a lobFolder behind a child, with the child's indentation.
+        """Return the edit that inserts a lobFolder after a child, with the child's indentation.
 
-        The child is the first found of the names ``before``; without any the lobFolder becomes the first.
+        The child is the first that exists of those named in ``before``; without any, the lobFolder becomes
+        the first child.
         """
         child = next((found for name in before if (found := above.child(name)) is not None), None)
         if child is not None:
@@ -304,7 +304,7 @@ class MetadataDocument:
         return Edit(start=above.inner, stop=above.inner, text=added)
 
     def removing(self, element: Element) -> Edit:
-        """Return the edit that takes an element out, with the white space before it."""
+        """Return the edit that removes an element, and the white space before it."""
         return Edit(start=self._gap(element.start), stop=element.stop, text="")
 
     def indent(self, start: int) -> str:
@@ -312,7 +312,7 @@ class MetadataDocument:
         return self.encoding.decoded(self.data[self._gap(start) : start])
 
     def _gap(self, start: int) -> int:
-        """Return where the white space before an offset begins."""
+        """Return the offset at which the white space before an offset begins."""
         unit = self.encoding.unit
         while start >= unit and self.data[start - unit : start] in self._blanks:
             start -= unit
@@ -320,7 +320,7 @@ class MetadataDocument:
 
 
 def tagged(like: Element, name: str, text: str) -> str:
-    """Return an element in the namespace of another."""
+    """Return an element with a text, in the namespace of another element."""
     tag = tag_name(like, name)
     return f"<{tag}>{escape(text)}</{tag}>"
 
@@ -359,7 +359,7 @@ def _column_edits(root: Element, folders: LobFolders, source: MetadataDocument) 
 
 
 def _with_fields(element: Element, above: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Element]]:
-    """Yield a column or field with its numbers from the column inwards, and all fields below it."""
+    """Yield a column or field and all fields below it, each with its numbers from the column on."""
     yield above, element
     for number, each in enumerate(element.all("fields", "field"), start=1):
         yield from _with_fields(each, (*above, number))

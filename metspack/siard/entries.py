@@ -1,4 +1,4 @@
-"""Entries of an archive in a zip file or an unpacked folder, perhaps below one top folder."""
+"""Entries of an archive in a zip file or an unpacked folder, perhaps all below one folder."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from metspack.siard import metadata
 from metspack.uris import shown
 
 Extent = TypeVar("Extent", bound=ZipExtent | FileExtent)
-"""The extent of an entry, to be read with the tree that gave it."""
+"""The extent of an entry, to be read by the tree that returned it."""
 
 _UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _CHANGED = "Wait until nothing else writes to it and start again."
 
 
 class ArchiveEntries(Protocol[Extent]):
-    """The entries of an archive by name: ``header/metadata.xml``, folders with ``/`` at the end."""
+    """The entries of an archive by name: ``header/metadata.xml``; folders end with ``/``."""
 
     def extent(self, name: str) -> Extent | None:
-        """Return the extent of the entry with exactly that name, or None without one."""
+        """Return the extent of the entry with exactly this name, or None."""
 
     def columns(self, names: Sequence[str]) -> ExtentColumns | None:
         """Return the sizes and extents of entries as the columns of a ``LobRun``, or None.
 
-        None where one is missing, or they are not entries of a zip file.
+        The result is None if an entry is missing, and for entries outside zip files.
         """
 
     def names(self, prefix: str = "") -> Iterator[str]:
@@ -44,7 +44,7 @@ class ArchiveEntries(Protocol[Extent]):
         """Yield the names that begin with ``prefix`` as ``names`` does, each with the bytes."""
 
     def contents(self, extent: Extent) -> Iterator[bytes]:
-        """Yield an entry's bytes, proven when the iterator has ended; raises SourceError."""
+        """Yield an entry's bytes; the end of the iterator proves them. Raises SourceError."""
 
     def check_unchanged(self) -> None:
         """Raise SourceError when the source has changed since it was opened."""
@@ -54,23 +54,22 @@ class ArchiveEntries(Protocol[Extent]):
 
 
 AnyTree = ArchiveEntries[Any]
-"""A tree for callers that hand its extents back to it and use only their ``size``."""
+"""A tree for callers that pass its extents back to it, and use only their ``size``."""
 
 
 def contents(root: Path, extent: FileExtent) -> Iterator[bytes]:
     """Yield a file's bytes in blocks of at most ``reading.CHUNK``; an empty file has no blocks.
 
-    ``root`` is the folder that ``extent.path`` begins in. Raises SourceError when the file cannot be read,
-    is not the one that was found or ends early; also, after the last block, when it has changed meanwhile,
-    so that bytes are proven when the iterator has ended.
+    ``extent.path`` begins in the folder ``root``. Raises SourceError if the file is unreadable, is another
+    one than was found, ends early, or, after the last block, was changed meanwhile: the end of the iterator
+    proves the bytes.
     """
     what = shown("/".join(extent.path))
     promised = Stamp(size=extent.size, modified=extent.modified, inode=extent.inode, device=extent.device)
     try:
         with reading.streaming(root, extent.path) as (descriptor, chunks):
             _check(_stamp(descriptor, extent), promised, what, "since it was found")
-            came = 0
-            start = extent.offset or 0
+            came, start = 0, extent.offset or 0
             for block in chunks(start, start + extent.size):
                 came += len(block)
                 yield block
@@ -86,7 +85,7 @@ def contents(root: Path, extent: FileExtent) -> Iterator[bytes]:
 
 
 def _stamp(descriptor: int, extent: FileExtent) -> Stamp:
-    """Return a file's stamp, with the size of the file packed in it if ``extent`` is one."""
+    """Return a file's stamp; of a packed file, with the size of ``extent``."""
     found = Stamp.of(descriptor)
     return found if extent.offset is None else found._replace(size=extent.size)
 
@@ -100,13 +99,13 @@ def _check(found: Stamp, promised: Stamp, what: str, when: str) -> None:
 
 
 class FolderEntries(tempdb.Scratch):
-    """An unpacked SIARD archive: the files below a folder, with their names in a zip file.
+    """An unpacked SIARD archive: the files below a folder, with their names as in a zip file.
 
-    ``index`` becomes the ``root`` of every extent. The folder is looked through once, when the tree is
-    made; its names, sizes and stamps are kept on disk. A context manager, for one thread; the function
-    ``contents`` serves others, with only ``root``. Raises SourceError for a folder that cannot be read, for
-    anything in it that is neither file nor folder (no link is followed), and for names that no archive
-    could hold: with a backslash or a control character, or not in UTF-8 (APPNOTE 4.4.17, SIARD 2.2 P_4.2).
+    ``index`` becomes the ``root`` of every extent. The constructor walks the folder once; names, sizes and
+    stamps are stored on disk. A context manager, for one thread; the function ``contents``, which needs only
+    ``root``, serves others. Raises SourceError for an unreadable folder, for links and special files, and for
+    names that no archive can have: with a backslash or a control character, or not in UTF-8 (APPNOTE 4.4.17,
+    SIARD 2.2 P_4.2).
     """
 
     __slots__ = ("_entries", "index", "root")
@@ -131,7 +130,7 @@ class FolderEntries(tempdb.Scratch):
         with closing(self._rows()) as rows:
             cursor = self._database.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", rows)
         self._entries = cursor.rowcount
-        # An index made at the end is sorted in one go; one that grows with each name is slow on disk.
+        # An index made at the end is sorted once; one that grows with each name is slow on disk.
         self._database.execute("CREATE UNIQUE INDEX entry_name ON entry (name)")
         self._database.execute("COMMIT")
 
@@ -156,7 +155,7 @@ class FolderEntries(tempdb.Scratch):
         return int(size)
 
     def extent(self, name: str) -> FileExtent | None:
-        """Return the extent of the file with exactly that name, or None for a folder or no file."""
+        """Return the extent of the file with exactly this name, or None."""
         row = self._row(name)
         if row is None or row[1] is None:
             return None
@@ -171,7 +170,7 @@ class FolderEntries(tempdb.Scratch):
         )
 
     def columns(self, names: Sequence[str]) -> None:
-        """Return None: each file is looked up by ``extent``."""
+        """Return None: callers look up each file by ``extent``."""
 
     def _row(self, name: str) -> Any:
         try:
@@ -192,9 +191,9 @@ class FolderEntries(tempdb.Scratch):
         return contents(self.root, extent)
 
     def check_unchanged(self) -> None:
-        """Raise SourceError when a name, size, time, inode or device below the folder has changed.
+        """Raise SourceError if a name, size, time, inode or device below the folder has changed.
 
-        The whole folder is looked through once more, without reading any file.
+        This walks the folder again, without reading a file.
         """
         seen = 0
         with closing(walking.entries(self.root)) as found, tempdb.explained(f"the names below {self.root}"):
@@ -234,12 +233,12 @@ def _character_fault(name: str) -> str:
 
 
 def is_empty(tree: AnyTree, folder: str) -> bool:
-    """Return whether a folder, named with ``/`` at the end, is empty or absent."""
+    """Return whether a folder (its name ends with ``/``) is empty or absent."""
     return all(name == folder for name in islice(tree.names(folder), 2))
 
 
 class WrappedTree(Generic[Extent]):
-    """The entries below one folder of another tree, ``my_archive/``, under names without it.
+    """The entries below one folder of another tree (``my_archive/``), by names relative to it.
 
     Extents and bytes are those of the other tree. Raises ValueError unless ``root`` is a folder's name.
     """
@@ -286,11 +285,10 @@ class WrappedTree(Generic[Extent]):
 
 
 def wrapping_root(tree: AnyTree) -> str | None:
-    """Return the one folder at the root that holds ``header/metadata.xml``, or None.
+    """Return the one folder with ``header/metadata.xml`` at the root (``my_archive/``), or None.
 
-    Its name is as ``my_archive/``. None when the root itself holds the document (SIARD 2.2 P_4.2-1), and
-    when no folder or more than one does. Anything beside that folder is passed over (``__MACOSX/``, a folder
-    of LOBs).
+    The result is None if the root has the document (SIARD 2.2 P_4.2-1), or if not exactly one folder has it.
+    Other entries at the root are ignored (``__MACOSX/``, a folder of LOBs).
     """
     if tree.extent(metadata.NAME) is not None:
         return None

@@ -1,4 +1,4 @@
-"""Forms of a SIARD archive: a zip file, its parts, a folder, each perhaps with a folder around all."""
+"""Open a SIARD archive in any form: a zip file, its parts, or a folder."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Opened:
 
 
 def is_unpacked(path: Path) -> bool:
-    """Return whether a folder is an unpacked archive, or holds the only folder of one."""
+    """Return whether a folder is an unpacked archive, or has exactly one folder that is."""
     return (path / metadata.NAME).is_file() or sum(
         each.is_file() for each in path.glob(f"*/{metadata.NAME}")
     ) == 1
@@ -48,8 +48,8 @@ def is_unpacked(path: Path) -> bool:
 def opened(path: Path, budgets: Budgets, at: FileRange | None = None) -> Opened:
     """Return the archive at ``path``: a .siard file, one of its parts, or a folder.
 
-    The name that the parts had as a whole stands for them too. ``at`` is the stretch of an archive that is
-    packed; ``path`` is then its path when unpacked. Raises ``SourceError`` without an archive, and as
+    The name of the whole stands for its parts too. ``at`` is the range of an archive in a packed file; then
+    ``path`` is the archive's path once unpacked. Raises ``SourceError`` without an archive, and as
     ``ZipContainer`` and ``FolderEntries`` do.
     """
     tree: ZipContainer | FolderEntries
@@ -78,7 +78,7 @@ def opened(path: Path, budgets: Budgets, at: FileRange | None = None) -> Opened:
 
 
 def _root(tree: AnyTree, path: Path) -> str:
-    """Return the folder that wraps the archive, or "" without one."""
+    """Return the folder that wraps the archive's entries, or ""."""
     if tree.extent(metadata.NAME) is not None:
         return ""
     root = entries.wrapping_root(tree)
@@ -108,9 +108,9 @@ def _inside(folder: Path) -> str:
 
 
 def _pieces(path: Path) -> tuple[Path, tuple[Path | FileBelow | FileRange, ...]]:
-    """Return the whole's path and its parts; an uncut archive has no parts (SIARD 2.2 S_8.2-0).
+    """Return the path of the whole archive, and its parts, if it has any (SIARD 2.2 S_8.2-0).
 
-    The part that a person names may be a link; those found beside it may not.
+    The part that a person names may be a link, the other parts may not.
     """
     named = PART.fullmatch(path.name)
     whole = path if named is None else path.with_name(named[1])
@@ -128,9 +128,8 @@ def _pieces(path: Path) -> tuple[Path, tuple[Path | FileBelow | FileRange, ...]]
     )
     for expected, number in enumerate(numbers, start=1):
         if number != expected:
-            what = (
-                "is there twice" if number < expected else f"is missing; found {_piece(whole, number).name}"
-            )
+            name = _piece(whole, number).name
+            what = "is there twice" if number < expected else f"is missing; found {name}"
             raise SourceError(
                 f"{whole} was cut into parts, and {_piece(whole, min(expected, number)).name} {what}",
                 hint="All parts lie beside one another, numbered from 001 without a gap (SIARD 2.2 S_8.2-0).",

@@ -1,4 +1,4 @@
-"""``header/metadata.xml``: version, tables, columns, and the lobFolder of each."""
+"""Read ``header/metadata.xml``: version, tables, columns, and their lobFolders."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOT_NEEDED = frozenset(
         "checkConstraints",
     }
 )
-"""Elements without information on LOBs; they are skipped with all below."""
+"""Elements without information on LOBs, which are skipped with their content."""
 _ESCAPED = re.compile(r"\\u00([0-9A-Fa-f]{2})")
 _LOB_TYPES = re.compile(
     r"\s*(?:BLOB|CLOB|NCLOB|XML|DATALINK"
@@ -66,10 +66,10 @@ Column = Field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table: the numbers by which its LOBs are named, its folders in the archive, its columns.
+    """A table: the numbers in the ids of its LOBs, its folders in the archive, its columns.
 
-    ``schema`` and ``number`` are the digits of the folders' names, else the position from 0.
-    ``rows`` is None unless metadata.xml gives it as a number, ``rows_text`` is the text there.
+    ``schema`` and ``number`` are the digits at the end of the folders' names, or positions from 0. ``rows``
+    is the number of rows in metadata.xml, or None if ``rows_text``, the text there, is no number.
     ``primary_key`` has the names of the primary key's columns, in the order of the key.
     """
 
@@ -96,7 +96,7 @@ class Table:
 
     @property
     def missing_note(self) -> str:
-        """The note in METS on a table that was missing in the source and accepted as missing."""
+        """The note in METS on a table that was missing in the source, which a person accepted."""
         return f"table missing in the source: {self.path}"
 
     @property
@@ -105,7 +105,7 @@ class Table:
         return f"{self.schema_name}.{self.name}"
 
     def other_count(self, rows: int) -> str:
-        """Return words for the number of rows in metadata.xml when it is not ``rows``, or ""."""
+        """Return the number of rows in metadata.xml in words if it is not ``rows``, or ""."""
         if self.rows is None:
             return self.rows_text and repr(self.rows_text)
         return "" if self.rows == rows else f"{self.rows:,}"
@@ -117,7 +117,7 @@ class Table:
         return {name: numbers[name] for name in self.primary_key if name in numbers}
 
     def chain(self, cell: str) -> tuple[Field, ...]:
-        """Return the column of a cell path and the fields below it, as far as metadata.xml has them.
+        """Return the column on a cell's path and the fields after it that metadata.xml has.
 
         ``c3.u2.u3`` gives column 3, field 2 of that column, and field 3 of that field.
         """
@@ -159,8 +159,8 @@ class Metadata:
 def read(data: bytes, *, depth: int = 100, elements: int | None = None) -> Metadata:
     """Return the contents of a metadata.xml with at most ``elements`` elements.
 
-    Raises ``safexml.XmlError`` (not well-formed, DTD) and ``SourceError`` (not SIARD metadata, an
-    unsupported version, a schema or table without a folder or with another's, too many elements).
+    Raises ``safexml.XmlError`` (not well-formed, DTD) and ``SourceError`` (not SIARD metadata, an unsupported
+    version, a schema or table without its separate folder, too many elements).
     """
     count = data.count(b"<") - data.count(b"</")
     if elements is not None and count > elements:
@@ -209,7 +209,7 @@ def unescaped(text: str) -> str:
 
 
 def folder_value(element: Element, name: str) -> str | None:
-    """Return the folder that a child element names, or None if that is absent or empty."""
+    """Return the folder in a child element, or None for an absent or empty one."""
     value = element.value(name)
     return unescaped(value) if value else None
 
@@ -288,9 +288,9 @@ def _folder(element: Element, kind: str) -> str:
 
 
 def numbers(folders: Sequence[str]) -> list[int]:
-    """Return the number of each folder: the digits at its end, else its position from 0.
+    """Return the number of each folder: the digits at the end of its name, or its position from 0.
 
-    Where that gives two folders of one scope the same number, all take their position.
+    If two of the folders would have the same number, all have their position.
     """
     ending = [re.search(r"(?<![0-9])([0-9]{1,18})$", folder) for folder in folders]
     found = [int(digits[1]) if digits else position for position, digits in enumerate(ending)]

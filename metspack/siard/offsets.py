@@ -1,4 +1,4 @@
-"""Byte offsets of elements and attribute values in an XML document, and its encoding."""
+"""Locate elements in an XML document by byte offsets, and detect its encoding."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Encoding:
     unit: int
 
     def encoded(self, text: str) -> bytes:
-        """Return the bytes of ``text`` as they stand inside the document, without a byte order mark."""
+        """Return ``text`` in this encoding, without a byte order mark."""
         return text.encode(self.codec, "xmlcharrefreplace")
 
     def decoded(self, data: bytes) -> str:
-        """Return the text of bytes cut from inside the document."""
+        """Return the text of bytes of the document."""
         return data.decode(self.codec)
 
     def found(self, character: str, data: bytes, start: int, stop: int | None = None) -> int:
-        """Return the first offset of an ASCII character between ``start`` and ``stop``, or -1."""
+        """Return the offset of the first ``character`` (of ASCII) from ``start`` to ``stop``, or -1."""
         needle = self.encoded(character)
         at = data.find(needle, start, stop)
         while self.unit > 1 and at >= 0 and (at - start) % self.unit:
@@ -77,8 +77,8 @@ def detected(head: bytes, what: str = "the document") -> Encoding:
 class Element:
     """An element: its local name, text, children, and the offsets of its markup in the document.
 
-    ``numbers`` are ``line``, ``start``, ``inner``, ``inner_stop`` and ``stop``, packed: an archive may have
-    100,000 columns, each of a few elements.
+    ``numbers`` are ``line``, ``start``, ``inner``, ``inner_stop`` and ``stop``, packed to save memory: an
+    archive may have 100,000 columns, each of several elements.
     """
 
     name: str
@@ -90,27 +90,27 @@ class Element:
 
     @property
     def line(self) -> int:
-        """Line of its start tag, from 1."""
+        """The line of its start tag, from 1."""
         return self._number(0)
 
     @property
     def start(self) -> int:
-        """First byte of the element."""
+        """The offset of the element."""
         return self._number(1)
 
     @property
     def inner(self) -> int:
-        """First byte behind its start tag; ``stop`` for an empty-element tag."""
+        """The offset after its start tag; ``stop`` for an empty-element tag."""
         return self._number(2)
 
     @property
     def inner_stop(self) -> int:
-        """First byte of its end tag; ``stop`` for an empty-element tag."""
+        """The offset of its end tag; ``stop`` for an empty-element tag."""
         return self._number(3)
 
     @property
     def stop(self) -> int:
-        """First byte behind the element."""
+        """The offset after the element."""
         return self._number(4)
 
     def _number(self, at: int) -> int:
@@ -136,20 +136,20 @@ class Element:
 
 
 def _appendable(element: Element) -> list[Element]:
-    """Return the list of an element's children, made here: most elements have no children."""
+    """Return the list of an element's children, made on first use, as few elements have any."""
     if not isinstance(element.children, list):
         element.children = []
     return element.children
 
 
 def tag_end(data: bytes, start: int, encoding: Encoding) -> int:
-    """Return the offset behind the tag at ``start``; a ``>`` inside quotes belongs to it."""
+    """Return the offset after the tag at ``start``; a ``>`` inside quotes belongs to the tag."""
     if encoding.unit == 1 and (whole := _TAG.match(data, start)) is not None:
         return whole.end()
     at = start
     while True:
         closing = encoding.found(">", data, at)
-        # The search ends at the bracket: a document without such quotes must not be read whole.
+        # The search for quotes ends at the bracket, so that it never runs through the whole document.
         quotes = [(found, mark) for mark in "\"'" if (found := encoding.found(mark, data, at, closing)) >= 0]
         if not quotes:
             return closing + encoding.unit
@@ -209,7 +209,7 @@ def document(
         element.text = repeated.setdefault(value, value)
         line, begun, inner, *_ = _NUMBERS.unpack(element.numbers)
         at = parser.CurrentByteIndex
-        # At the end of <a/> and of <a> in <a></a> expat reports the same byte.
+        # Expat reports the same offset at the end of <a/>, and at the end tag of <a></a>.
         stop = inner if at == inner and data.endswith(empty, 0, at) else tag_end(data, at, encoding)
         element.numbers = _NUMBERS.pack(line, begun, inner, at, stop)
 

@@ -1,7 +1,7 @@
 """The elements of metadata.xml in SIARD 2.2, their order and number, and the types of SQL.
 
-These are facts of the schema, not the schema itself; ``metadata_schema`` writes a schema from them. Types of
-texts are checked only where a wrong one cannot be used.
+These are facts of the published schema, from which ``metadata_schema`` writes a schema. ``faults`` checks the
+types of only those texts that make an archive unusable when they are wrong.
 """
 
 from __future__ import annotations
@@ -61,9 +61,8 @@ _TIME = re.compile(r"(TIME|TIMESTAMP)(\([0-9]+\))? ?(?:(WITH)|WITHOUT) TIME ZONE
 def notation(text: str) -> str | None:
     """Return a type of SQL:1999 in the notation of SIARD 2.2, or None for a type it lacks.
 
-    A right notation is kept. Letter case and white space have no meaning in SQL, a type without a time zone
-    is ``WITHOUT TIME ZONE``, and ``TIME(0)`` is ``TIME``; the precision of a time stands behind its zone in
-    SIARD, before it in SQL.
+    A valid notation is kept. Letter case and white space have no meaning in SQL, ``WITHOUT TIME ZONE`` is the
+    default, and ``TIME(0)`` is ``TIME``. SIARD has the precision of a time after its zone, SQL before it.
     """
     for each in (text, _plain(text)):
         if any(pattern.fullmatch(each) for pattern, _kind in _COMPILED):
@@ -82,8 +81,8 @@ def _plain(text: str) -> str:
 def cell_type(text: str, *, has_files: bool) -> str | None:
     """Return the type of a column's cells in the schema of a table (P_4.3-3), or None.
 
-    ``text`` is the column's type. ``has_files``: cells name files, which only texts, bytes and large objects
-    can; None for all other types, and for a type that SIARD 2.2 lacks.
+    ``text`` is the column's type. ``has_files``: cells name files, as only those of texts, bytes and large
+    objects can. The result is None for another type then, and for any type that SIARD 2.2 lacks.
     """
     kind = next((kind for pattern, kind in _COMPILED if pattern.fullmatch(text)), None)
     if kind is None or not has_files:
@@ -97,8 +96,8 @@ def cell_type(text: str, *, has_files: bool) -> str | None:
 METADATA_SPACE = "http://www.bar.admin.ch/xmlns/siard/2/metadata.xsd"
 """The namespace of metadata.xml in SIARD 2.1 and 2.2."""
 
-# Each line is an element and its content in order: ? for once or not at all, + for once or more, * for any
-# number, and | between alternatives.
+# Each line is an element and its content in order: ? at most once, + once or more, * any number, | between
+# alternatives.
 _ELEMENTS = """
 siardArchive: dbname description? archiver? archiverContact? dataOwner dataOriginTimespan lobFolder? \
 producerApplication? archivalDate messageDigest* clientMachine? databaseProduct? connection? databaseUser? \
@@ -144,7 +143,7 @@ parameter: name mode ( type | typeSchema? typeName ) typeOriginal? cardinality? 
 messageDigest: digestType digest
 """
 _CONTENTS = dict(line.split(":") for line in _ELEMENTS.split("\n") if line)
-# Elsewhere these are texts.
+# Elements that have this content only in these parents, and text elsewhere.
 _ONLY_IN = {"column": "columns", "type": "types"}
 _TOKEN = re.compile(r"([A-Za-z]+)([?*+]?)|([(|)])")
 # --- The schema of metadata.xml, written from these facts ------------------------------------------------
@@ -159,7 +158,7 @@ ENUMERATIONS: Mapping[str, tuple[str, ...]] = {
     "option": ("ADMIN", "GRANT"),
     "category": ("distinct", "udt"),
 }
-"""The texts that some elements are restricted to in SIARD 2.2."""
+"""The allowed texts of some elements in SIARD 2.2."""
 _WRITTEN = "2.2"
 _TEXTS = {
     **dict.fromkeys(("dbname", "dataOwner", "dataOriginTimespan"), "someText"),
@@ -175,9 +174,9 @@ _TEXTS = {
 _CHECKED = {"dbname", "dataOwner", "dataOriginTimespan", "archivalDate", "cardinality"} | {
     name for name, kind in _TEXTS.items() if kind == "xs:boolean"
 }
-"""Elements whose text must be right for the archive to be usable."""
-_OF_ANY_TYPE = {"privilege"}  # their type is not one of SQL
-_MOST = 100  # faults that are reported
+"""Elements with which a wrong text makes an archive unusable."""
+_OF_ANY_TYPE = {"privilege"}  # elements whose type is no type of SQL
+_MOST = 100  # the most faults that are reported
 _NUMBERS = {
     "": "",
     "?": ' minOccurs="0"',
@@ -197,7 +196,7 @@ def faults(data: bytes) -> list[str]:
 def metadata_schema(typed: AbstractSet[str] = _TEXTS.keys()) -> bytes:
     """Return a schema of metadata.xml in SIARD 2.2 from the facts above (P_4.2-5, M_5.0-1).
 
-    Texts other than those of ``typed`` elements may be any.
+    Only the texts of the ``typed`` elements are restricted.
     """
     root = (
         f'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns="{METADATA_SPACE}" '

@@ -1,4 +1,4 @@
-"""Table documents of an archive as streams of LOB cells, in flat memory."""
+"""Read table documents of an archive as streams of LOB cells, in flat memory."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from metspack.uris import shown
 _CELL = re.compile(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 _LENGTHS = re.compile(r"[0-9]{1,18}(?: [0-9]{1,18})*")
-_BLOCK = 1 << 18  # its cells are held together
+_BLOCK = 1 << 18  # bytes whose cells are in memory together
 _PIECE = 1 << 16
 _REMEMBERED = 10_000
-_HEAD = 1024  # bytes in which the declaration stands
+_HEAD = 1024  # bytes that contain the XML declaration
 _ROW, _COLUMN = 2, 3  # depth of <row> and of its cells below <table>
 
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """Counts from reading a table: rows, and large objects whose value stands in the cell.
+    """Counts of a table: rows, and large objects whose value is in the cell (``inline``).
 
-    ``datalinks`` are cells with a link (``dlurlpathonly``) and no file, which is kept but never followed.
-    ``both`` are cells that name a file and hold a value as well, ``first_of_both`` is the first one's id.
+    ``datalinks`` counts cells with a link (``dlurlpathonly``) and without a file; the link is kept and never
+    followed. ``both`` counts cells with a file and a value; ``first_of_both`` is the id of the first.
     """
 
     rows: int = 0
@@ -47,8 +47,8 @@ def cell_runs(
 ) -> Iterator[CellRun]:
     """Yield cells with a ``file`` attribute in document order, as runs with equal attributes.
 
-    Raises ``SourceError`` naming the document and line or row where it is not well-formed, has a DTD,
-    exceeds the budgets, is in an encoding that cannot be spliced, or has a cell that cannot be read.
+    Raises ``SourceError``, naming document and line or row, for a document that is not well-formed, has a
+    DTD, exceeds the budgets, or is in an encoding that cannot be spliced, and for an invalid cell.
     """
     reader = CellReader(table, budgets or Budgets(), tally or Tally())
     for piece, final in pieces(blocks):
@@ -56,9 +56,9 @@ def cell_runs(
 
 
 def pieces(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Yield a document in small pieces, and an empty last one marked as final.
+    """Yield a document in small pieces, each with False, and an empty last one with True.
 
-    The cells of one piece are held together, so its size bounds the memory.
+    The size of a piece bounds the memory of its cells, which are held together.
     """
     for block in blocks:
         for start in range(0, len(block), _BLOCK):
@@ -69,7 +69,7 @@ def pieces(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
 class _Tags(NamedTuple):
     """Start tags of LOB cells of one column with the same attributes in the same order.
 
-    Each list has one value for each tag; ``attributes`` are names and values in turn.
+    Each list has one value for each tag; one of ``attributes`` is a list of names and values in turn.
     """
 
     cell: str
@@ -90,24 +90,24 @@ class _Tags(NamedTuple):
 
 
 class CellReader:
-    """A parser of a table's document, fed block by block, that finds LOB cells and their tags."""
+    """A parser that finds the LOB cells in a table's document, block by block."""
 
     def __init__(self, table: Table, budgets: Budgets, tally: Tally) -> None:
         self._table = table
         self._budgets = budgets
         self._tally = tally
         self._tags: list[_Tags] = []
-        self._only_cell = ""  # the cell with a file that was begun last, while it is still empty
+        self._only_cell = ""  # the last cell with a file, as long as it has no value
         self._fed = 0
         self._head: bytes | None = b""
-        self._named: set[str] = set()  # cells whose names were looked at
+        self._named: set[str] = set()  # cells whose names are valid
         self._parser = safexml.expat_parser()
         self._parser.ordered_attributes = True
         self._install()
 
     @property
     def position(self) -> int:
-        """The offset up to which the document has been parsed; every tag returned begins before it."""
+        """The offset up to which the document is parsed; every returned cell begins before it."""
         return max(self._parser.CurrentByteIndex, 0)
 
     def feed(self, block: bytes, *, final: bool) -> list[CellRun]:
@@ -115,7 +115,7 @@ class CellReader:
 
         Raises ``SourceError`` as ``cell_runs`` does.
         """
-        self._see(block, final=final)
+        self._check_encoding(block, final=final)
         try:
             for start in range(0, len(block), _PIECE):
                 self._parse(block[start : start + _PIECE])
@@ -123,7 +123,7 @@ class CellReader:
                 safexml.feed_block(self._parser, b"", final=True)
         except safexml.XmlError as error:
             self._runs()  # the error of a cell before it comes first
-            self._see(b"", final=True)
+            self._check_encoding(b"", final=True)
             raise SourceError(
                 f"{self._table.path} line {error.line}, column {error.column}: {error.message}",
                 hint=error.hint
@@ -135,10 +135,10 @@ class CellReader:
         return self._runs()
 
     def _parse(self, piece: bytes) -> None:
-        """Feed some bytes to the parser, so few that a tag over the budget is seen early."""
+        """Parse a piece so small that a tag over the budget is noticed early."""
         self._fed += len(piece)
         safexml.feed_block(self._parser, piece, final=False)
-        # -1 while expat has put off parsing what it was given: then a later piece shows it.
+        # The index is -1 while expat defers parsing: then a later piece shows the length.
         if 0 <= self._parser.CurrentByteIndex < self._fed - self._budgets.attribute - len(piece):
             why = f"a tag or comment is longer than {self._budgets.attribute:,} bytes"
             raise safexml.exceeded(why, "attribute", self._parser)
@@ -146,21 +146,21 @@ class CellReader:
             why = f"elements and attributes have more than {most:,} different names"
             raise safexml.exceeded(why, "names", self._parser)
 
-    def _see(self, block: bytes, *, final: bool) -> None:
-        """Refuse an encoding that cannot be spliced, as soon as the declaration is there."""
+    def _check_encoding(self, block: bytes, *, final: bool) -> None:
+        """Raise ``SourceError`` for an encoding that cannot be spliced, once it is declared."""
         if self._head is not None:
             self._head += block[:_HEAD]
             if final or len(self._head) >= _HEAD:
                 detected(self._head, self._table.path)
                 self._head = None
 
-    def _install(self) -> None:  # noqa: C901 -- closures, which call little for a usual cell
+    def _install(self) -> None:  # noqa: C901 -- closures, which make few calls for a usual cell
         """Install the handlers as closures: they run for every element of every row."""
         deepest = self._budgets.depth
         path = [""] * (deepest + 1)
         inline = frozenset(f"c{column.number}" for column in self._table.columns if column.is_lob)
         tally = self._tally
-        depth = named = 0  # named: the depth of the cell with a file that was begun last
+        depth = named = 0  # named: the depth of the last cell with a file
         seen: set[str] = set()  # cells of this row
         parser, names, text = self._parser, self._named, self._text
         begun = self._tags
@@ -179,7 +179,7 @@ class CellReader:
             elif attributes and depth >= _COLUMN and "file" in (given := attributes[::2]):
                 cell = name if depth == _COLUMN else ".".join(path[_COLUMN : depth + 1])
                 if cell in seen or cell not in names:
-                    cell = self._looked_at(path[_COLUMN : depth + 1], seen)
+                    cell = self._valid_name(path[_COLUMN : depth + 1], seen)
                 seen.add(cell)
                 if given != tags.names or cell != tags.cell or len(tags.rows) == LONGEST or not begun:
                     tags = _Tags(cell, given, [], [], [], [])
@@ -206,7 +206,7 @@ class CellReader:
         parser.EndElementHandler = end
 
     def _text(self, words: str) -> None:
-        """Count a cell with a file and a value; a long value comes in pieces."""
+        """Count a cell with a file and a value, at the first piece of the value."""
         if self._only_cell and words.strip():
             tally = self._tally
             tally.both += 1
@@ -216,10 +216,10 @@ class CellReader:
     def _where(self, line: int | None = None) -> str:
         return f"{self._table.path} line {line or self._parser.CurrentLineNumber}"
 
-    def _looked_at(self, path: list[str], seen: set[str]) -> str:
+    def _valid_name(self, path: list[str], seen: set[str]) -> str:
         """Return the name of the cell at a path of tags; raises ``SourceError``.
 
-        The name is an error when the row has ``seen`` it before, or when it is not one of T_6.1.
+        The name must be one of T_6.1, and must not be among those that the row has ``seen``.
         """
         cell = ".".join(each.rpartition(":")[2] for each in path)
         if cell in seen:
@@ -245,7 +245,7 @@ class CellReader:
         return found
 
     def _of(self, tags: _Tags) -> Iterator[CellRun]:
-        """Yield cells with the same attributes, in several runs if they are written unusually."""
+        """Yield cells with the same attributes as one run, or unusual ones as several."""
         algorithms = {*tags.values("digestType")}
         stated = tags.values("digest")
         algorithm = next(iter(algorithms), None) if stated else None
@@ -284,7 +284,7 @@ class CellReader:
         )
 
     def _where_cell(self, tags: _Tags, at: int) -> str:
-        """Return the words that name a cell in an error."""
+        """Return the words on a cell with which an error begins."""
         place = self._place(tags.cell, tags.rows[at])
         where = self._where(tags.lines[at])
         return f"{where}: table {self._table.label} row {place.row:,}, cell {place.cell} ({place.id})"
@@ -303,7 +303,7 @@ class CellReader:
     def _digest(self, tags: _Tags, at: int) -> Digest | None:
         """Return the digest in ``digest`` or ``messageDigest``, of two the stronger, or None.
 
-        Both are digests of the same bytes; two values of one algorithm cannot both be right.
+        Raises ``SourceError`` for an invalid one, and for two different values of one algorithm.
         """
         attributes = tags.of(at)
         stated: dict[str, tuple[str, Digest]] = {}
@@ -334,10 +334,10 @@ class CellReader:
 
 
 class RowValues:
-    """Texts of some columns in every row of a table, read from a ``CellReader``'s pieces.
+    """The texts of some columns in the rows of a table, read from the pieces of ``pieces``.
 
-    ``columns`` are their numbers. Rows count from 1; those before ``stop`` are read. A value is None where
-    the row has no such cell.
+    ``columns`` are their numbers. Rows count from 1; those before ``stop`` are read. The value of an absent
+    cell is None.
     """
 
     def __init__(self, table: Table, columns: Sequence[int], budgets: Budgets) -> None:
@@ -363,15 +363,15 @@ class RowValues:
 
     @property
     def stop(self) -> int:
-        """The number of the row behind the last that was read to its end."""
+        """The number after that of the last complete row."""
         return self._first + len(self._rows)
 
     def of(self, row: int) -> tuple[str | None, ...]:
-        """Return the values of a row that was read and not forgotten."""
+        """Return the values of a row before ``stop`` that was not forgotten."""
         return self._rows[row - self._first]
 
     def forget(self, before: int) -> None:
-        """Forget the rows before a row."""
+        """Drop the values of the rows before a row."""
         del self._rows[: before - self._first]
         self._first = before
 
@@ -405,5 +405,5 @@ class RowValues:
 
 
 def _lengths(texts: list[str]) -> list[int] | None:
-    """Return lengths as numbers, or None unless all are plain digits."""
+    """Return lengths as numbers, or None unless all consist of digits."""
     return list(map(int, texts)) if not texts or _LENGTHS.fullmatch(" ".join(texts)) else None

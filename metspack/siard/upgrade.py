@@ -1,7 +1,7 @@
-"""The upgrade of an archive from SIARD 1.0 to 2.2 by edits, with notes on losses; pure.
+"""Upgrade an archive's metadata from SIARD 1.0 to 2.2 by edits, with notes on losses; pure.
 
-Every byte stays but those of names, namespaces and the few elements that 2.2 has in another form. A type or
-a name that 2.2 lacks is refused; other values without a place there are left out and reported.
+Only names, namespaces and the few elements that have another form in 2.2 change. A type or a name that 2.2
+lacks is refused; other values without a place there are left out and reported.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _HINT = "Leave --siard-version out, or have the archive corrected by those who m
 
 
 Upgrade = Mapping[str, AbstractSet[int]]
-"""An upgrade: by table document, the numbers of the columns whose cells have attributes."""
+"""The numbers of columns whose cells have attributes, by the path of the table's document."""
 
 
 def refusal(faults: list[str], what: str) -> SourceError:
-    """Return the error that reports why an archive cannot be written as SIARD 2.2."""
+    """Return the error for faults by which an archive cannot be written as SIARD 2.2."""
     return SourceError(
         f"{what} cannot be written as SIARD {TARGET}: {faults[0]}"
         + (f" ({counted(len(faults), 'fault')} in all)" if len(faults) > 1 else ""),
@@ -66,7 +66,7 @@ def upgraded_metadata(
 
 
 class _MetadataUpgrade:
-    """The edits of one metadata.xml, with the faults and the notes that they give."""
+    """The edits that upgrade one metadata.xml, the faults that prevent it, and notes on losses."""
 
     def __init__(self, source: MetadataDocument) -> None:
         self.source = source
@@ -76,7 +76,7 @@ class _MetadataUpgrade:
         self._first: dict[str, str] = {}
 
     def notes(self) -> Iterator[str]:
-        """Yield a sentence for each kind of value that was left out or made."""
+        """Yield a note for each kind of value that was left out or made."""
         for what, number in self._left.items():
             first = self._first[what]
             yield f"{what}: {first}" if number == 1 else f"{what}: {number:,}, the first {first}"
@@ -152,7 +152,7 @@ class _MetadataUpgrade:
     def _type(self, element: Element, where: str) -> None:
         kind = element.child("type")
         if kind is None:
-            return  # the elements are compared as a whole
+            return  # ``schemas.faults`` reports an absent type
         notation = schemas.notation(kind.text)
         if notation is None:
             self.faults.append(f"{where} has the type {kind.text.strip()!r}, which SIARD 2.2 lacks")
@@ -195,7 +195,7 @@ class _MetadataUpgrade:
                 continue
             numbers[name] += 1
             made = first.text
-            if numbers[name] > 1:  # overloaded: the specific name is the difference
+            if numbers[name] > 1:  # overloaded routines differ in the specific name
                 number = numbers[name]
                 while f"{name}_{number}" in taken:
                     number += 1
@@ -211,7 +211,7 @@ class _MetadataUpgrade:
 
 
 def stated_digest(text: str) -> tuple[str, str] | None:
-    """Return algorithm and value of a SIARD 1.0 digest, or None for one that 2.2 lacks.
+    """Return algorithm and value of a SIARD 1.0 digest, or None for a form that 2.2 lacks.
 
     The value keeps its letter case.
     """
@@ -251,7 +251,7 @@ def root_edits(data: bytes, start: int, encoding: Encoding, prefix: str, space: 
 
 
 def _name_end(data: bytes, start: int, encoding: Encoding) -> int:
-    """Return the offset behind the name in the tag that begins at ``start``."""
+    """Return the offset after the name in the tag at ``start``."""
     found = [encoding.found(mark, data, start + encoding.unit) for mark in " \t\r\n/>"]
     return min(each for each in found if each >= 0)
 

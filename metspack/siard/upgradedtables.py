@@ -1,4 +1,4 @@
-"""Tables of SIARD 1.0 as tables of 2.2: form checked, documents and schemas written; pure."""
+"""Upgrade tables of SIARD 1.0 to 2.2: check the form, write documents and schemas; pure."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _TIME_TYPES = (
     ("dateTimeType", "xs:dateTime", f"{_DAY}T{_TIME}Z?"),
 )
 _IN_UTC = {name: re.compile(f"(?!0000){pattern}") for name, _base, pattern in _TIME_TYPES}
-_LONGEST = 100  # characters of a date or time that are looked at
+_LONGEST = 100  # the most characters of a date or time
 
 
 def columns_with_files(blocks: Iterable[bytes], table: Table, what: str) -> AbstractSet[int]:
     """Return the numbers of a table's columns whose cells have attributes: file, length, digest.
 
-    Raises ``SourceError`` naming table, row and column for rows that cannot be those of SIARD 2.2:
-    dates and times beyond UTC (T_6.3-1, T_6.3-2), cells of no column or in another order, missing values,
-    and attributes that a cell cannot have.
+    Raises ``SourceError``, naming table, row and column, for rows that are invalid in SIARD 2.2: dates and
+    times not in UTC (T_6.3-1, T_6.3-2), cells without a column or out of order, missing values, and
+    attributes that a cell cannot have.
     """
     survey = _TableSurvey(table, what)
     for piece, final in pieces(blocks):
@@ -51,10 +51,10 @@ def columns_with_files(blocks: Iterable[bytes], table: Table, what: str) -> Abst
 
 
 class _TableSurvey:
-    """One reading of a table's document.
+    """A check of a table's document, in one reading.
 
-    ``_misplaced`` counts elements without a place in the table, ``_first`` is the first of them. ``_absent``
-    has, for each column that needs a cell, the number of rows without one and the first of these rows.
+    ``_misplaced`` counts elements out of place, ``_first`` is the first of them. ``_absent`` has, for each
+    column that is not nullable, the number of rows without a value and the first of these rows.
     """
 
     def __init__(self, table: Table, what: str) -> None:
@@ -67,7 +67,7 @@ class _TableSurvey:
         self._first = ""
         self._absent: dict[int, tuple[int, int]] = {}
         self._numbers = {f"c{column.number}": column.number for column in table.columns}
-        # How many columns up to each must have a cell.
+        # The numbers of columns up to each one that are not nullable.
         needed = (not column.is_nullable for column in table.columns)
         self._needed = list(accumulate(needed, initial=0))
         self._parser = safexml.expat_parser()
@@ -93,7 +93,7 @@ class _TableSurvey:
         column = f"column {self._table.columns[self._last - 1].name}, " if self._last else ""
         return f"{column}row {self._row:,}"
 
-    def _install(self) -> None:  # noqa: C901 -- closures, which call nothing for a usual cell
+    def _install(self) -> None:  # noqa: C901 -- closures, which make no calls for a usual cell
         """Install the handlers as closures: they run for every element of every row."""
         parser, numbers = self._parser, self._numbers
         kinds = {each.number: _cell_type(each, has_files=False) for each in self._table.columns}
@@ -113,7 +113,7 @@ class _TableSurvey:
                 last = self._last
                 self._last = last + 1 if numbers.get(name) == last + 1 else self._other_cell(name)
                 if self._last == last:
-                    return  # a cell of no column, or a second one, which is counted
+                    return  # without a column, or a second one: it was counted
                 if attributes:
                     self._attributes(attributes)
                 if self._last in timed:
@@ -166,14 +166,14 @@ class _TableSurvey:
             self._count(name)
 
     def _end_row(self) -> None:
-        """End the row before, if there is one."""
+        """End the last row, if there is one."""
         if self._row:
             self._skip(len(self._table.columns) + 1)
 
     def _other_cell(self, name: str) -> int:
-        """Take a cell that is not the next one; return the number reached.
+        """Take a cell that is not the next one, and return its number.
 
-        That is the cell's number, or the last cell's for a cell of no column.
+        For a cell without a column, it is the number of the last cell.
         """
         number = self._numbers.get(name) or self._numbers.get(name.rpartition(":")[2], self._last)
         if number <= self._last:
@@ -187,7 +187,7 @@ class _TableSurvey:
         self._first = self._first or f"<{shown(name)[:_NAME_SHOWN]}> in row {self._row:,}"
 
     def _skip(self, number: int) -> None:
-        """Count the columns after the last cell that need a cell before ``number`` and lack it here."""
+        """Count as absent the columns between the last cell and ``number`` that are not nullable."""
         needed = self._needed
         if needed[number - 1] == needed[self._last]:
             return
@@ -205,13 +205,12 @@ def _parse(parser: expat.XMLParserType, block: bytes, table: Table, *, final: bo
 
 
 def upgraded_table(blocks: Iterable[bytes], table: Table) -> Iterator[bytes]:
-    """Yield a table's document with the root of SIARD 2.2, and digests of cells as 2.2 has them.
+    """Yield a table's document with root and digests of cells in the form of SIARD 2.2.
 
-    All other bytes stay the same; memory is flat. Raises ``SourceError`` for a document that is not
-    well-formed.
+    All other bytes stay; memory is flat. Raises ``SourceError`` for a document that is not well-formed.
     """
     splicer = Splicer(table.path)
-    tags: list[tuple[int, str]] = []  # offsets of the root, with its name, and of cells with a digest
+    tags: list[tuple[int, str]] = []  # offsets: of the root with its name, of cells with a digest with ""
     is_begun = False
 
     def start(name: str, attributes: dict[str, str]) -> None:
@@ -231,7 +230,7 @@ def upgraded_table(blocks: Iterable[bytes], table: Table) -> Iterator[bytes]:
 
 
 def _tag_edits(splicer: Splicer, start: int, root: str) -> list[Edit]:
-    """Return the edits of the root's tag, or of that of a cell with a digest."""
+    """Return the edits of the tag of the root, or of a cell with a digest."""
     data, encoding = splicer.data, splicer.encoding
     if root:
         return root_edits(data, start, encoding, root.rpartition(":")[0], TABLE_SPACE)
@@ -269,7 +268,7 @@ _TIMES = """\
   </xs:simpleType>"""
 
 
-# The years 0001 to 9999 (T_6.3-1), in the words that DBPTK's validator compares.
+# The years 0001 to 9999 (T_6.3-1), in the form that DBPTK's validator expects.
 _LIMITS = {"dateType": "", "dateTimeType": "T00:00:00.000000000"}
 
 
@@ -325,7 +324,7 @@ def table_schema(table: Table, with_files: AbstractSet[int] = frozenset()) -> by
 
 
 def table_schemas(tables: Iterable[Table], upgrade: Upgrade) -> dict[str, Callable[[], bytes]]:
-    """Return a function for the schema of each table, by the name of the schema's entry."""
+    """Return functions that return the schema of a table, by the name of the schema's entry."""
     return {
         f"{table.path.removesuffix('.xml')}.xsd": partial(
             table_schema, table, upgrade.get(table.path, frozenset())

@@ -1,4 +1,4 @@
-"""A SIARD archive as a source: its metadata, and every LOB cell with its LOB or an error."""
+"""A SIARD archive as a source: its metadata, and for each LOB cell its LOB or an error."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ _NUMBER = re.compile(r"\[[0-9]+\]$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grants:
-    """Folders that a person grants beside the .siard's: LOB roots, and folders for drives.
+    """Folders that a person grants besides the .siard's: LOB roots, and folders for drives.
 
-    ``mapping`` is a mapping file (SIARD 2.2 S_8.1.2-0); one beside the .siard is read by default.
-    ``divided`` are folders whose place is below the .siard's folder but that are below one of ``lob_roots``:
-    each path from the .siard's folder with the root's number, from 0, and the path from that root.
+    ``mapping`` is a mapping file (SIARD 2.2 S_8.1.2-0); by default, one beside the .siard is read.
+    ``divided`` are folders that cells name below the .siard's folder, and that are below one of
+    ``lob_roots``: by the path from the .siard's folder, the number of the root, from 0, and the path there.
     """
 
     lob_roots: tuple[StrPath, ...] = ()
@@ -61,13 +61,13 @@ class Grants:
 
 
 LostLob = tuple[str, SourceError]
-"""The id of a LOB that was not found, "" for the error of several, and the error."""
+"""An error, and the id of the LOB that was not found, or "" for an error about several LOBs."""
 
 
 class FoundLobs(NamedTuple):
-    """LOBs of one search: the found ones in runs, and the lost ones.
+    """The results of a search for LOBs: those found, in runs, and errors about the others.
 
-    ``conventions`` are those that found the LOBs of an archive's cells, one for each; they can be read once.
+    ``conventions`` are those that located the LOBs of cells, one for each LOB; they can be iterated once.
     """
 
     runs: Sequence[LobRun] = ()
@@ -76,7 +76,7 @@ class FoundLobs(NamedTuple):
 
     @property
     def unresolved(self) -> list[LobUnresolved]:
-        """The errors of cells whose LOBs were not found."""
+        """The errors about single cells whose LOBs were not found."""
         return [error for _, error in self.lost if isinstance(error, LobUnresolved)]
 
     def cells(self) -> list[FoundCell]:
@@ -88,24 +88,24 @@ class FoundLobs(NamedTuple):
         return sorted(cells, key=lambda each: each[0].place.row)
 
     def selected(self, takes: Callable[[str], bool]) -> FoundLobs:
-        """Return the LOBs, found and lost, whose ids a function takes."""
+        """Return the results for LOBs for whose id ``takes`` returns True."""
         lobs = [lob for run in self.runs for lob in run.lobs() if takes(lob.place.id)]
         return FoundLobs(list(in_runs(lobs)), [each for each in self.lost if takes(each[0])])
 
 
 FoundCell = tuple[LobCell, LobRun | None, Convention | None, LobUnresolved | None]
-"""A cell with its LOB as a run of one and the convention that found it, or with its error."""
+"""A cell with its LOB as a run of one and its convention, or with its error."""
 
 
 def in_runs(lobs: Iterable[LobRef]) -> Iterator[LobRun]:
-    """Yield LOBs in runs, together those that have the same values in common."""
+    """Yield LOBs in runs of successive ones with the same shared values."""
     for shared, group in groupby(lobs, lambda lob: lob.shared if lob.detail is None else None):
         while some := list(islice(group, 1 if shared is None else LONGEST)):
             yield LobRun.of(some)
 
 
 def raising(found: Iterable[FoundLobs]) -> Iterator[LobRun]:
-    """Yield the runs of LOBs; raise the error of the first that was not found."""
+    """Yield the runs of LOBs; raise the first error about a LOB."""
     for each in found:
         for _, error in each.lost:
             raise error
@@ -116,9 +116,10 @@ class Archive(Closable):
     """An open SIARD archive, whole, in parts or unpacked; a context manager.
 
     ``tree`` has its entries; ``container`` is the zip file, None for an unpacked archive; ``prefix`` is
-    the folder that wraps all entries, ``my_archive/``, or "" without one; ``size`` is in bytes. ``at`` is
-    the stretch of an archive that is packed in another file. Raises ``SourceError`` on opening when it is
-    not a readable SIARD archive, and ``ConfigError`` when a granted folder is not a folder.
+    the folder that wraps all entries, ``my_archive/``, or "" without one; ``size`` is in bytes. ``at`` is the
+    range of an archive in a packed file. ``lacking`` has a sentence for each table without a document, by the
+    document's path. Raises ``SourceError`` for anything but a readable SIARD archive, and ``ConfigError`` for
+    a granted folder that is not a folder.
     """
 
     def __init__(
@@ -167,7 +168,7 @@ class Archive(Closable):
 
     @property
     def history(self) -> tuple[str, ...]:
-        """Notes on the archive's origin, where METS has such."""
+        """The notes of METS on the archive's origin, empty for an archive outside packages."""
         return ()
 
     def _resolver(self, opened: forms.Opened, grants: Grants) -> Resolver:
@@ -234,7 +235,7 @@ class Archive(Closable):
         return extent
 
     def weight(self) -> int:
-        """Return the bytes of the tables' documents, all read to find LOBs."""
+        """Return the bytes of all tables' documents, which the search for LOBs reads."""
         return sum(self.document(table).size for table in self.tables)
 
     @property
@@ -244,13 +245,13 @@ class Archive(Closable):
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """The tables with a document in the archive, in metadata.xml's order (see ``lacking``)."""
+        """The tables with a document in the archive, in the order of metadata.xml."""
         return tuple(each for each in self.metadata.tables if each.path not in self.lacking)
 
     def check_complete(self, accepted: Collection[str]) -> None:
-        """Raise ``SourceError`` when a table is missing, unless that is accepted.
+        """Raise ``SourceError`` if a table is missing and not accepted as missing.
 
-        ``MISSING_TABLE`` in ``accepted`` accepts it, as does a note in ``history``.
+        ``MISSING_TABLE`` in ``accepted`` accepts any, a note in ``history`` one.
         """
         noted = self.history
         lacking = (each for each in self.metadata.tables if each.path in self.lacking)
@@ -264,35 +265,33 @@ class Archive(Closable):
         )
         if other := self._respelled(path := missing[0].path):
             how = difference(other, path)
-            hint = (
-                f"{shown(other)} differs in {how} alone: pack the archive again, with the names as they were."
-            )
+            hint = f"{shown(other)} differs only in {how}: pack the archive again with the original names."
         raise SourceError(
             f"{self.path}: table {missing[0].label} has no document {missing[0].path}{more}", hint=hint
         )
 
     def _respelled(self, path: str) -> str:
-        """Return the entry whose name differs in letter case or Unicode form alone, or ""."""
+        """Return the entry whose name differs only in letter case or Unicode form, or ""."""
         return next((each for each in self.tree.names() if folded(each) == folded(path)), "")
 
     def located(
         self, table: Table, tally: Tally | None = None, read: Callable[[int], None] | None = None
     ) -> Iterator[FoundLobs]:
-        """Yield the LOBs of a table's cells in document order, and the errors of lost ones.
+        """Yield the LOBs of a table's cells in document order, and the errors about missing LOBs.
 
-        What comes together are cells of one column in consecutive rows. All readers of an archive's LOBs
-        use this; ``lob_runs`` raises the errors that are reported here. ``tally`` counts rows and inline
-        values, ``read`` is called with each number of bytes read. Raises ``SourceError`` where the table
-        cannot be read, or contradicts metadata.xml.
+        Each result is of cells of one column in consecutive rows. All readers of an archive's LOBs use this;
+        ``lob_runs`` raises the errors. ``tally`` counts rows and inline values, ``read`` is called with each
+        number of bytes read. Raises ``SourceError`` for an unreadable table, and one that contradicts
+        metadata.xml.
         """
         for run, declared in self._cell_runs(table, tally, read):
             found = self._entries_of(table, run, declared)
             yield from self._outside(table, run, declared) if found is None else (found,)
 
     def within_budget(self, found: Iterable[FoundLobs], losses: Losses) -> Iterator[FoundLobs]:
-        """Yield the same, and add the errors of lost LOBs to ``losses``.
+        """Yield the given results, and add the errors about missing LOBs to ``losses``.
 
-        Raises ``SourceError`` when more are lost than the budget allows, and the error of a table.
+        Raises ``SourceError`` for more missing LOBs than the budget, and the error about a table.
         """
         for each in found:
             for _, error in each.lost:
@@ -304,7 +303,7 @@ class Archive(Closable):
             yield each
 
     def _outside(self, table: Table, run: CellRun, declared: str | None) -> Iterator[FoundLobs]:
-        """Yield the LOBs of cells that name files, those of one folder together."""
+        """Yield the LOBs of cells that name files, one result for each folder."""
         folders = [file.rpartition("/")[0] for file in run.files]
         start = 0
         for _, group in groupby(folders):
@@ -323,7 +322,7 @@ class Archive(Closable):
             yield FoundLobs(runs, conventions=repeat(found.convention, len(part)))
 
     def _each(self, table: Table, run: CellRun, declared: str | None) -> FoundLobs:
-        """Return the LOBs of cells, each looked for by itself."""
+        """Return the LOBs of cells after a separate search for each."""
         lobs: list[LobRef] = []
         conventions: list[Convention] = []
         lost: list[LostLob] = []
@@ -340,7 +339,7 @@ class Archive(Closable):
     def _cell_runs(
         self, table: Table, tally: Tally | None, read: Callable[[int], None] | None
     ) -> Iterator[tuple[CellRun, str | None]]:
-        """Yield the LOB cells of a table, and the media type that is declared for them."""
+        """Yield the LOB cells of a table, each run with the media type declared for it."""
         declared: dict[str, str | None] = {}
         tally = Tally() if tally is None else tally
         blocks = self.tree.contents(self.document(table))
@@ -370,7 +369,7 @@ class Archive(Closable):
             )
 
     def _entries_of(self, table: Table, run: CellRun, declared: str | None) -> FoundLobs | None:
-        """Return the LOBs of cells that name their entries in full, or None unless all do."""
+        """Return the LOBs of cells if all name their entries in full, or None."""
         text = "\n".join(("", *run.files, ""))
         if "\nheader/" in text or "/\n" in text or not self._structure.isdisjoint(run.files):
             return None
@@ -381,7 +380,7 @@ class Archive(Closable):
         return FoundLobs(_runs_of(run, declared, *found), conventions=conventions)
 
     def _located(self, table: Table, cell: LobCell, declared: str | None) -> tuple[LobRef, Convention]:
-        """Return the LOB of a cell and the convention that found it; raises ``LobUnresolved``."""
+        """Return the LOB of a cell and the convention that located it; raises ``LobUnresolved``."""
         try:
             found = self.resolver.resolved(table, cell)
         except LobUnresolved as unresolved:
@@ -417,7 +416,7 @@ class Archive(Closable):
         return lob, found.convention
 
     def _advice(self) -> Iterator[str]:
-        """Yield other reasons why a LOB may not be found."""
+        """Yield further reasons why a LOB may be missing."""
         if self.container is not None and self.path.is_symlink():
             yield (
                 f"{self.path} is a symbolic link: LOBs are looked for beside the link, not beside "
@@ -439,18 +438,18 @@ class Archive(Closable):
         return self._located(table, cell, declared_type(table, cell.place.cell))[0]
 
     def entries(self, table: Table, cell: LobCell) -> tuple[str, ...]:
-        """Return the names of the archive's entries with a cell's LOB; raises ``LobUnresolved``."""
+        """Return the names of the entries that hold a cell's LOB; raises ``LobUnresolved``."""
         return self.lob(table, cell).entries
 
     def _is_itself(self, extent: Extent) -> bool:
-        """Return whether a file outside is the .siard file itself, or a part of it."""
+        """Return whether an extent is of the .siard file itself, or of a part of it."""
         if isinstance(extent, ZipExtent):
             return False
         return (extent.inode, extent.device) in self._itself
 
     @cached_property
     def _itself(self) -> frozenset[tuple[int, int]]:
-        """The inode and device of the .siard file, or of each part of it."""
+        """The inode and device of the .siard file, or of each of its parts."""
         stamps = () if self.container is None else self.container.medium.stamps
         return frozenset((each.inode, each.device) for each in stamps)
 
@@ -460,8 +459,8 @@ class Archive(Closable):
     def lob_runs(self, read: Callable[[int], None] | None = None) -> Iterator[LobRun]:
         """Yield every LOB: tables as in metadata.xml, then rows, then cells in document order.
 
-        ``read`` is called with each number of bytes read, ``weight`` in all. Raises ``LobsUnresolved`` after
-        the last LOB when some were not found, and names them all.
+        ``read`` is called with each number of bytes read; their sum is ``weight``. Raises ``LobsUnresolved``,
+        naming all LOBs that were not found, after the last LOB.
         """
         losses = Losses()
         for each in self.within_budget(self.found(read), losses):
@@ -470,7 +469,7 @@ class Archive(Closable):
             raise LobsUnresolved(str(self.path), losses, self.resolver.advised())
 
     def found(self, read: Callable[[int], None] | None = None) -> Iterator[FoundLobs]:
-        """Yield every LOB as ``lob_runs`` does, and its errors, also those of tables."""
+        """Yield every LOB as ``lob_runs`` does, and all errors, those about tables too."""
         self.resolver.recount()
         self.repairs.clear()
         for table in self.tables:
@@ -478,15 +477,15 @@ class Archive(Closable):
                 yield from self.located(table, read=read)
             except SourceError as error:
                 yield FoundLobs(lost=[("", error)])
-        # Reading cells again after this must not count their LOBs twice.
+        # Later calls of ``located`` would count LOBs twice.
         self._reported_conventions = tuple(self._conventions())
 
     def conventions(self) -> Iterator[Notice]:
-        """Yield a sentence for each column whose LOBs were not all found by the statement.
+        """Yield a sentence for each column with LOBs that the statement does not locate.
 
-        Further sentences report repaired references, missing tables, other numbers of rows than metadata.xml
-        gives, and cells with a file and a value. They cover the LOBs of the last complete ``lob_runs``, else
-        all cells read so far.
+        Further sentences report repaired references, missing tables, numbers of rows other than in
+        metadata.xml, and cells with a file and a value. They cover the LOBs of the last complete
+        ``lob_runs``, or else all cells read so far.
         """
         yield from self._conventions() if self._reported_conventions is None else self._reported_conventions
 
@@ -513,12 +512,12 @@ class Archive(Closable):
         yield from (Notice("cell-with-value", each) for each in self._valued.values())
 
     def byte_sources(self) -> ByteSources:
-        """Return the files and folders that the LOBs found so far are read from."""
+        """Return the files and folders that have the bytes of the LOBs found so far."""
         whole = HeldMedium(paths=(), stamps=()) if self.container is None else self.container.medium.held
         return ByteSources(archives=(whole, *self.resolver.packed), roots=self.resolver.roots)
 
     def check_unchanged(self) -> None:
-        """Raise SourceError when the archive was changed since it was opened."""
+        """Raise SourceError if the archive was changed since it was opened."""
         self.tree.check_unchanged()
 
     def close(self) -> None:
@@ -536,7 +535,7 @@ def _runs_of(
     root: int = 0,
     folders: tuple[str, ...] | None = None,
 ) -> list[LobRun]:
-    """Return cells with their entries or files as runs, one for each extension."""
+    """Return cells with their entries or files as runs, a run for each extension."""
     return [
         LobRun(
             shared=RunShared(
@@ -562,7 +561,7 @@ def _runs_of(
 
 
 def named(table: Table, cell: str) -> str:
-    """Return words for a column or field: its names, and its path in ids.
+    """Return words on a column or field: its names, and its path in ids.
 
     ``a`` in the cell's path stands for all elements of an array: ``c14.a``.
     """
@@ -574,7 +573,7 @@ def named(table: Table, cell: str) -> str:
 
 
 def extension_of(file: str) -> str:
-    """Return the extension of a cell's ``file`` without the dot, or ``bin`` without one."""
+    """Return the extension in a cell's ``file``, without the dot, or ``bin``."""
     return found[1] if (found := _EXTENSION.search(file.rstrip())) else "bin"
 
 
@@ -588,6 +587,6 @@ def by_extension(files: Sequence[str]) -> Iterator[tuple[str, slice]]:
 
 
 def declared_type(table: Table, path: str) -> str | None:
-    """Return the declared media type of a column or its innermost field with one, or None."""
+    """Return the media type declared by the innermost field of a path, or the column, or None."""
     declared = [each.mime_type for each in table.chain(path) if each.mime_type]
     return declared[-1] if declared else None

@@ -1,8 +1,7 @@
 """A folder of LOBs as a source without an archive, and files of LOBs sorted by their place.
 
-A folder has ``content/schema0/table2/lob4/record0.bin`` and so on: the folders and names are those of the
-recommendation for external LOBs (0.28, 5.1) and of the archives that SIARD programs write;
-``layouts.lobseg`` writes the names that are read here.
+Files have paths like ``content/schema0/table2/lob4/record0.bin``, as in the recommendation for external LOBs
+(0.28, 5.1) and in the archives of SIARD programs; ``layouts.lobseg`` writes such paths.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from metspack.system import os
 from metspack.uris import shown
 
 NAMED = 20
-"""The number of a source's faults that are named; all are counted."""
+"""The most faults of a source that an error names; it counts all."""
 
 _LEVEL = struct.Struct(">cQ")
 _CONTENT = "content"
@@ -40,7 +39,7 @@ _FILE = re.compile(
     rf"(record{NUMBER}\.[^./\\\x00-\x1f\x7f-\x9f\ud800-\udfff]+?)(?:{LOB_PART_SUFFIX})?", re.ASCII
 )
 _LAST = 1 << 60
-"""The number of part ``z``, which comes after every other."""
+"""The number of part ``z``, which comes after all others."""
 _EXPECTED = "content/schema<i>/table<j>/lob<k>/record<r>.<ext>"
 _HINT = (
     f"Every file is {_EXPECTED}: schemas, tables and records count from 0, columns from 1, a nested cell is "
@@ -54,7 +53,7 @@ _PARTS_HINT = (
 
 @lru_cache(maxsize=4096)
 def cell_key(cell: str) -> bytes:
-    """Return the bytes that sort as cells do: ``c3.u2``, ``c3.u2.u9``, ``c3.u2.u10``."""
+    """Return bytes that sort in the order of cells: ``c3.u2``, ``c3.u2.u9``, ``c3.u2.u10``."""
     return b"".join(_LEVEL.pack(each[0].encode("ascii"), int(each[1:])) for each in cell.split("."))
 
 
@@ -87,16 +86,15 @@ _Row = tuple[int, int, int, bytes, int, str, str]
 
 
 class FilesByPlace(tempdb.Scratch):
-    """Files put in any order and given back by schema, table, row and cell; a context manager.
+    """Files added in any order and yielded by schema, table, row and cell; a context manager.
 
-    They are in a temporary database, so that ten million take no more memory than ten. ``put_files`` and
-    ``refuse`` come before all other methods. Raises TargetError when the temporary disk is full. Each file's
-    status is read below ``root`` when it is given back, so that the caller works meanwhile; SourceError is
-    raised for a file that is gone by then.
+    They are in a temporary database, so that ten million take no more memory than ten. All files and faults
+    are added before other methods are called. ``lob_runs`` reads each file's status below ``root``, and
+    raises SourceError for a missing file. Raises TargetError when the temporary disk is full.
     """
 
     def __init__(self, root: Path) -> None:
-        """Begin without any file."""
+        """Create the empty database."""
         self._what = str(root)
         self._root = root
         self.count = 0
@@ -110,17 +108,17 @@ class FilesByPlace(tempdb.Scratch):
                 "INSERT OR IGNORE INTO folder VALUES (NULL, ?, ?, ?, ?)", (*column, folder)
             )
             (number,) = self._database.execute("SELECT id FROM folder WHERE path = ?", (folder,)).fetchone()
-            # Rows that come in order fill a table page after page; one that grew in disorder would be slow.
+            # Sorted rows fill the table page after page, which is much faster than random order.
             self._database.executemany(f"INSERT INTO found VALUES ({number}, ?, ?, ?)", sorted(files))  # noqa: S608
         self.count += len(files)
 
     def refuse(self, position: int | str, text: str) -> None:
-        """Record a fault; faults are sorted by ``position``."""
+        """Add a fault; faults are sorted by ``position``."""
         with tempdb.explained(self._what):
             self._database.execute("INSERT INTO fault VALUES (?, ?)", (position, text))
 
     def check(self, problem: str, hint: str) -> None:
-        """Raise SourceError for faults: ``problem``, the number of faults and the first ones."""
+        """Raise SourceError if there are faults, with ``problem``, their number and the first ones."""
         with tempdb.explained(self._what):
             sql = "SELECT text, count(*) OVER () FROM fault ORDER BY position, text LIMIT ?"
             found = self.all(sql, NAMED)
@@ -132,9 +130,9 @@ class FilesByPlace(tempdb.Scratch):
             )
 
     def lob_runs(self) -> Iterator[LobRun]:
-        """Yield the LOBs by place, at most one each; whole ones of a column come together."""
+        """Yield the LOBs by place; whole ones of a column come in runs. No place has two LOBs."""
         with tempdb.explained(self._what):
-            for key, group in groupby(self._database.execute(_IN_ORDER), _likeness):
+            for key, group in groupby(self._database.execute(_IN_ORDER), _group_of):
                 if len(key) == _PARTS:
                     yield _split(self._run(list(group)))
                     continue
@@ -143,7 +141,7 @@ class FilesByPlace(tempdb.Scratch):
                     yield from [run] if max(run.sizes) <= SMALL else in_runs(run.lobs())
 
     def _run(self, rows: Sequence[_Row]) -> LobRun:
-        """Return the run of files with one folder and one extension, or of a LOB's parts."""
+        """Return files of one folder and extension as a run, or the parts of a LOB."""
         schema, table, _, cell, _, folder, name = rows[0]
         _, _, numbers, _, _, _, names = map(list, zip(*rows, strict=True))
         folders = tuple(folder.split("/")) if folder else ()
@@ -166,16 +164,16 @@ class FilesByPlace(tempdb.Scratch):
         )
 
     def crowded(self) -> Iterator[list[str]]:
-        """Yield the paths of all files of each place that has several files, or parts."""
+        """Yield the paths of the files of each place that has several files, or parts."""
         with tempdb.explained(self._what):
             for place in self._database.execute(_CROWDED):
                 yield [path for (path,) in self._database.execute(_AT_PLACE, place)]
 
 
-_PARTS = 4  # values that the parts of a LOB have in common: those of its place
+_PARTS = 4  # the number of values of a place, which the parts of a LOB share
 
 
-def _likeness(row: _Row) -> tuple[object, ...]:
+def _group_of(row: _Row) -> tuple[object, ...]:
     """Return the values that group files: parts by LOB, whole LOBs by folder and extension."""
     schema, table, number, cell, part, folder, name, *_ = row
     if part >= 0:
@@ -185,7 +183,7 @@ def _likeness(row: _Row) -> tuple[object, ...]:
 
 
 def _split(parts: LobRun) -> LobRun:
-    """Return a LOB by the files of its parts, in order."""
+    """Return a split LOB as a run of one, by the run of its parts in order."""
     extension = extension_of(whole_of(parts.files[0]))
     extents = tuple(map(parts.extent, range(len(parts))))
     return replace(
@@ -197,7 +195,7 @@ def _split(parts: LobRun) -> LobRun:
 
 
 class _FileName(NamedTuple):
-    """A file's name taken apart: the whole LOB's name, row, and part number (-1 for the whole)."""
+    """A file's name in pieces: the whole LOB's name, row, and number of the part, -1 for the whole."""
 
     whole: str
     row: int
@@ -209,28 +207,27 @@ def lob_runs(folder: Path, seen: Callable[[int], None] | None = None) -> Iterato
     """Yield the LOBs below a folder by schema, table, row and cell, split ones as the whole.
 
     Files are in ``content/schema<i>/table<j>/lob<k>[/u<n>|/a<n>...]/`` and are named ``record<r>.<ext>``,
-    with r from 0 (the row is one more); ``folder`` holds ``content`` or is that folder. Parts are
+    with r from 0 (the row is one more); ``folder`` has the folder ``content`` or is that folder. Parts are
     ``record<r>.<ext>.0``, ``.1`` ... ``.z`` (recommendation 0.28, 5.3) or ``_part001``, ``_part002`` ...
-    (SIARD 2.2 S_8.1.1-0), in either form all in one folder; a number may have zeros in front, up to four
-    digits in all. Extents are below ``folder``, their root is 0; whole LOBs of a column come in runs.
-    ``seen`` is called with numbers of files while they are found.
+    (SIARD 2.2 S_8.1.1-0), those of one LOB all in one form and folder; a number may have leading zeros, up to
+    four digits in all. Extents are below ``folder``, with root 0. ``seen`` is called with numbers of files
+    while they are listed.
 
-    Raises SourceError before the first LOB is yielded: for a folder that cannot be read or holds no
-    file, for files that are not named as LOBs (all counted, 20 named), for anything that is neither
-    file nor folder, and for LOBs with two whole files, with a whole file and parts, or with parts that are
-    missing or there twice.
+    Raises SourceError before the first LOB is yielded: for an unreadable folder, one without files, files
+    that are not named as LOBs (all counted, 20 named), links and special files, and LOBs with two whole
+    files, with a whole file and parts, or with parts that are missing or exist twice.
     """
-    with FilesByPlace(folder) as finds:
-        _look_through(folder, finds, seen or (lambda _: None))
-        for number, files in enumerate(finds.crowded()):
+    with FilesByPlace(folder) as found:
+        _add_files(folder, found, seen or (lambda _: None))
+        for number, files in enumerate(found.crowded()):
             if fault := _fault(files):
-                finds.refuse(number, fault)
-        finds.check("LOBs that are not there once and whole", _PARTS_HINT)
-        yield from finds.lob_runs()
+                found.refuse(number, fault)
+        found.check("LOBs that are not there once and whole", _PARTS_HINT)
+        yield from found.lob_runs()
 
 
-def _look_through(folder: Path, finds: FilesByPlace, seen: Callable[[int], None]) -> None:
-    """Put every file below the folder among the finds; raises SourceError as ``lob_runs`` does."""
+def _add_files(folder: Path, found: FilesByPlace, seen: Callable[[int], None]) -> None:
+    """Add all files below a folder; raises SourceError as ``lob_runs`` does."""
     above = (_CONTENT,) if _has_content(folder) else ()
     with closing(walking.checked_lots(folder)) as lots:
         for lot in lots:
@@ -240,14 +237,14 @@ def _look_through(folder: Path, finds: FilesByPlace, seen: Callable[[int], None]
             for name in map(os.fsdecode, lot.names):
                 if column is None or (named := _named(name)) is None:
                     where = shown(f"{path}/{name}" if path else name)
-                    finds.refuse(where, where)
+                    found.refuse(where, where)
                 else:
                     files.append((named.row, named.part, name))
             if column is not None:
-                finds.put_files(column, path, files)
+                found.put_files(column, path, files)
             seen(len(files))
-    finds.check(f"files that are not named as LOBs (expected {_EXPECTED})", _HINT)
-    if not finds.count:
+    found.check(f"files that are not named as LOBs (expected {_EXPECTED})", _HINT)
+    if not found.count:
         raise SourceError(f"{folder}: holds no files; expected {_EXPECTED}", hint=_HINT)
 
 
@@ -270,7 +267,7 @@ def _column(path: tuple[str, ...], above: tuple[str, ...]) -> _Column | None:
 
 
 def _named(name: str) -> _FileName | None:
-    """Return a file's name taken apart, or None for one that no LOB has."""
+    """Return the pieces of a file's name, or None for a name that no LOB has."""
     found = _FILE.fullmatch(name)
     if found is None:
         return None
@@ -285,7 +282,7 @@ def _named(name: str) -> _FileName | None:
 
 
 def _fault(files: Sequence[str]) -> str:
-    """Return the reason why the files of one place are not one LOB, or "" when they are."""
+    """Return the reason why the files of one place are not one LOB, or ""."""
     last = [each.rpartition("/")[2] for each in files]
     names = [named for each in last if (named := _named(each)) is not None]
     where = f"{files[0].rpartition('/')[0]}: "
@@ -301,7 +298,7 @@ def _fault(files: Sequence[str]) -> str:
 
 
 def _sequence_fault(names: list[_FileName], files: list[str]) -> str:
-    """Return the fault in the numbers of a LOB's parts, which are in order, or "" without one."""
+    """Return the fault in the numbers of a LOB's parts, given in order, or ""."""
     whole, siard22 = names[0].whole, names[0].siard22
     for (one, before), (other, after) in pairwise(zip(names, files, strict=True)):
         if one.part == other.part:

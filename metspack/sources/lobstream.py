@@ -1,4 +1,4 @@
-"""The bytes of a LOB from its source: read once, hashed, and compared with the cell."""
+"""Read the bytes of LOBs from their source once, hash them, and compare them with cells."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from metspack.sizes import TextLength
 from metspack.system import os
 from metspack.uris import shown
 
-_OPEN = 8
+_OPEN = 8  # the most zip files that are open
 
 Stated = Sequence[tuple[str, Sequence[str]]]
-"""Algorithms, each with the digests by it of all LOBs or files of a run."""
+"""Algorithms, each with the digests of all LOBs or files of a run."""
 
 Contents = Iterator[bytes | memoryview | None]
-"""The bytes of each LOB of a run, or None for one that must be read separately."""
+"""The bytes of each LOB of a run, or None for a LOB that ``LobReader`` must read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByteSources:
-    """The zip files and granted roots of extents, whose ``archive`` or ``root`` is the number.
+    """The zip files and granted roots that extents name by the numbers ``archive`` and ``root``.
 
-    Archive 0 is the SIARD archive itself, without any file when it is an unpacked one. ``elsewhere``: another
-    machine found the files, and its numbers of devices have no meaning here.
+    Archive 0 is the SIARD archive, without a file if it is unpacked. ``elsewhere``: another machine found the
+    files, so that its numbers of devices have no meaning here.
     """
 
     archives: tuple[HeldMedium, ...]
@@ -44,7 +44,7 @@ class ByteSources:
     elsewhere: bool = False
 
     def absolute(self) -> ByteSources:
-        """Return the same with absolute paths, for processes in any folder."""
+        """Return the same sources with absolute paths, for processes with any working folder."""
         archives = tuple(each.absolute() for each in self.archives)
         return replace(self, archives=archives, roots=tuple(root.absolute() for root in self.roots))
 
@@ -58,10 +58,10 @@ class OpenSources(Closable):
         self._buffer = memoryview(bytearray(reading.CHUNK + 1))
 
     def contents(self, extent: Extent, what: str) -> Iterator[bytes]:
-        """Yield the bytes of an extent, proven when the iterator has ended.
+        """Yield the bytes of an extent; the end of the iterator proves them.
 
-        ``what`` names it in errors. Raises SourceError when they cannot be read, or have changed since they
-        were found.
+        ``what`` names the extent in errors. Raises SourceError if they are unreadable, or were changed since
+        they were found.
         """
         if isinstance(extent, ZipExtent):
             return zipreader.contents(self._medium(extent.archive), extent, what=what)
@@ -71,9 +71,9 @@ class OpenSources(Closable):
         return entries.contents(root, extent)
 
     def small_contents(self, run: LobRun) -> Contents:
-        """Yield the bytes of each LOB of a run, or None for one that must be read separately.
+        """Yield the bytes of each LOB of a run, or None for one that ``LobReader`` must read.
 
-        They are proven as by ``contents``, and valid until the next iteration. Raises SourceError when a zip
+        They are proven as by ``contents``, and valid until the next iteration. Raises SourceError if a zip
         file can no longer be opened.
         """
         return iter([None]) if run.is_apart else _measured_in_bytes(run, self._small_contents(run))
@@ -91,7 +91,7 @@ class OpenSources(Closable):
             yield from reading.small_files(root, shared.folders, names, stamped, self._buffer)
 
     def proven_contents(self, run: LobRun) -> Contents:
-        """Yield as ``small_contents`` does, but None also for a LOB with another digest than stated."""
+        """Yield as ``small_contents`` does, with None also for a LOB whose digest differs."""
         proven = digested(self.small_contents(run), run.sizes, run.stated)
         return (each and each[0] for each in proven)
 
@@ -105,8 +105,8 @@ class OpenSources(Closable):
     ) -> Contents:
         """Yield the bytes of each LOB of a run as ``small_contents`` does, from hard links.
 
-        ``names`` are those of the links in ``folder``; None also stands for a name of another file. ``seen``
-        is called with the descriptor of each file that was read.
+        ``names`` are those of the links in ``folder``; a link to another file gives None. ``seen`` is called
+        with the descriptor of each file that was read.
         """
         stamped = zip(run.sizes, *run.extents[1:], strict=True)
         contents = reading.small_files(folder, (), names, stamped, self._buffer, seen=seen)
@@ -147,7 +147,7 @@ class OpenSources(Closable):
                 raise _changed(self._sources.archives[number])
 
     def check_unchanged(self) -> None:
-        """Close all zip files; raises SourceError when one was changed while it was read."""
+        """Close all zip files; raises SourceError if one was changed while it was read."""
         while self._media:
             self._let_go(next(iter(self._media)))
 
@@ -160,12 +160,12 @@ class OpenSources(Closable):
 def digested(
     contents: Contents, sizes: Sequence[int], stated: Stated, wanted: Sequence[str] = ()
 ) -> Iterator[tuple[bytes | memoryview, list[str]] | None]:
-    """Yield bytes with their digests, those by the ``wanted`` algorithms first, in their order.
+    """Yield bytes with their digests, first those by the ``wanted`` algorithms, in their order.
 
-    None stands for bytes of another size or digest than stated, or whose digest cannot be computed, and for
+    None stands for bytes of another size or digest than stated, for a digest that cannot be computed, and for
     None among the contents.
     """
-    # Cell and METS mostly have the same digests, which are computed once.
+    # Cell and METS mostly have the same algorithm, by which the digest is computed once.
     names = list(dict.fromkeys((*wanted, *(name for name, _ in stated))))
     if not OCTETS.keys() >= set(names):
         yield from repeat(None, len(sizes))
@@ -189,7 +189,7 @@ def _measured_in_bytes(run: LobRun, contents: Contents) -> Contents:
 
 
 def _device(root: Path, names: Sequence[str]) -> int:
-    """Return this machine's device number of a path, or the unused number 0 if it is missing."""
+    """Return this machine's device number of a path, or the unused number 0 without one."""
     try:
         return os.stat(root.joinpath(*names), follow_symlinks=False).st_dev
     except OSError:  # reading the file raises the reason
@@ -211,21 +211,21 @@ def _changed(held: HeldMedium) -> SourceError:
 
 
 PART_DIGEST = "dbptk-part-digest"
-"""A digest that is only the last part's, as DBPTK writes it for split LOBs."""
+"""A fault: the digest of a split LOB is that of its last part, as DBPTK writes it."""
 
 MISSING_TABLE = "missing-table"
-"""A table in metadata.xml that the archive lacks; its LOBs, if any, are not packaged."""
+"""A fault: the archive lacks a table of metadata.xml, whose LOBs, if any, are not packaged."""
 
 ACCEPTABLE = (PART_DIGEST, MISSING_TABLE)
-"""Faults that may be accepted."""
+"""Faults of an archive that a person may accept."""
 
 
 class LobReader:
-    """The bytes of one LOB, read in any portions one after the other.
+    """The bytes of one LOB, read once in portions of any size.
 
-    ``hashers`` has taken all bytes read so far. After ``end``, ``is_part_digest`` is whether the cell's
-    digest was only the last part's, ``unit`` the unit of its length (None without a length);
-    ``media_type`` is the type that the source has recorded, else that of the LOB's column or extension.
+    ``hashers`` have hashed all bytes read so far. After ``end``, ``is_part_digest`` states whether the cell's
+    digest is that of the last part, ``unit`` the unit of the cell's length (None without a length).
+    ``media_type`` is the type that the source has recorded, or else that of the LOB's column or extension.
     """
 
     def __init__(
@@ -265,7 +265,7 @@ class LobReader:
                 check_digest(about, proof, proving)
 
     def portion(self, size: int | None = None) -> Iterator[bytes]:
-        """Yield the next ``size`` bytes, or all that are left; fewer only at the LOB's end."""
+        """Yield the next ``size`` bytes, or all that remain; fewer at the LOB's end."""
         while size is None or size > 0:
             self._rest = self._rest or next(self._blocks, b"")
             if not self._rest:
@@ -278,12 +278,12 @@ class LobReader:
             yield given
 
     def proven(self) -> Iterator[bytes]:
-        """Yield the bytes of the LOB, proven when the iterator has ended."""
+        """Yield the bytes of the LOB; the end of the iterator proves them."""
         yield from self.portion()
         self.end()
 
     def end(self) -> None:
-        """Raise SourceError unless the LOB, which was read whole, agrees with its cell."""
+        """Raise SourceError unless the LOB, read to its end, agrees with its cell and METS."""
         for _ in self._blocks:  # a zip entry is proven when its iterator ends
             raise AssertionError(f"{self._what} was not taken whole")
         cell, proof = self.lob.cell, self._proofs.whole
@@ -310,15 +310,15 @@ class LobReader:
 
 
 def needed_lengths(cell: LobCell, size: int) -> TextLength | None:
-    """Return a count of characters for a LOB whose cell states another length than its bytes.
+    """Return a counter of characters if a cell states another length than its LOB's bytes.
 
-    Counting costs as much as a digest; only a text LOB that is not all ASCII needs it.
+    Counting takes as long as a digest; only text LOBs that are not ASCII need it.
     """
     return None if cell.length in {None, size} else TextLength()
 
 
 def unit_of(what: str, cell: LobCell, lengths: TextLength) -> str:
-    """Return the unit of a cell's length; raises ``SourceError`` if the length fits in no unit."""
+    """Return the unit of a cell's length; raises ``SourceError`` if the length is wrong in all."""
     length = cell.length or 0
     if (unit := lengths.unit(length)) is None:
         raise SourceError(
@@ -329,7 +329,7 @@ def unit_of(what: str, cell: LobCell, lengths: TextLength) -> str:
 
 
 def another_digest(what: str, stated: Digest, found: Digest) -> SourceError:
-    """Return the error of a LOB with another digest than its cell states."""
+    """Return the error for a LOB whose cell states another digest."""
     return SourceError(
         f"{what} has the {found.algorithm} {found.value}, but its cell says {stated.value}",
         hint="The LOB or its digest was changed after the archive was made; get another copy of the archive.",
@@ -337,7 +337,7 @@ def another_digest(what: str, stated: Digest, found: Digest) -> SourceError:
 
 
 def check_digest(about: str, proof: Digest, hashers: Hashers) -> None:
-    """Raise SourceError unless bytes have the digest in METS."""
+    """Raise SourceError unless the hashed bytes have the digest in METS."""
     found = hashers.digest(proof.algorithm)
     if found != proof:
         raise SourceError(
@@ -348,12 +348,12 @@ def check_digest(about: str, proof: Digest, hashers: Hashers) -> None:
 
 
 def what(lob: LobRef) -> str:
-    """Return the name of a LOB and of its file or entry, for errors."""
+    """Return the id of a LOB and its files or entries, for errors."""
     places = [where(extent) for extent in lob.extents[:3]]
     more = [f"{len(lob.extents):,} parts in all"] if len(lob.extents) > len(places) else []
     return f"LOB {lob.place.id} ({', '.join([*places, *more])})"
 
 
 def where(extent: Extent) -> str:
-    """Return the name of an entry, or the path of a file below its root."""
+    """Return the name of an entry, or the path of a file below its root, for errors."""
     return extent.name if isinstance(extent, ZipExtent) else shown("/".join(extent.path))

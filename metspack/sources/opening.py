@@ -1,4 +1,4 @@
-"""Open a source by its path, an archive or a folder of LOBs, and state its facts."""
+"""Open a source by its path, an archive or a folder of LOBs, and return its facts."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ from metspack.system import os
 
 
 class LooseLobs(Closable):
-    """A source without an archive: a folder of LOBs.
+    """A source without an archive: a folder of LOBs (``content/schema0/table2/lob4/record0.bin``).
 
-    A LOB is ``content/schema0/table2/lob4/record0.bin``. ``size`` and ``metadata_document`` are empty values
-    in place of the archive's.
+    ``size`` and ``metadata_document`` are empty in place of an archive's.
     """
 
     def __init__(self, path: Path) -> None:
@@ -55,10 +54,10 @@ class LooseLobs(Closable):
         return ByteSources(archives=(), roots=(self.path,))
 
     def check_unchanged(self) -> None:
-        """Leave the check to the reader, which compares each file with its stamp."""
+        """Leave the check to the reading, which compares each file with its stamp."""
 
     def close(self) -> None:
-        """Succeed: each file is closed after its read."""
+        """Do without closing, as each file was closed after it was read."""
 
 
 def is_lob_folder(path: Path) -> bool:
@@ -70,9 +69,9 @@ Source = Archive | LooseLobs
 
 
 def identity(source: Source) -> str:
-    """Return words that differ for another or changed source: path, size, time, inode, state.
+    """Return words that change with the source: path, size, time, inode, state.
 
-    For an unpacked archive and a folder of LOBs they cover the folder and the files and folders that locate
+    Of an unpacked archive and a folder of LOBs they cover the folder, and the files and folders that locate
     LOBs; each LOB that is a file is compared with its stamp when it is read.
     """
     path = source.path.resolve()
@@ -92,7 +91,7 @@ def identity(source: Source) -> str:
 
 
 def _rests_on(source: Source, path: Path) -> Iterator[Path]:
-    """Yield the files and folders that a plan depends on, besides LOBs."""
+    """Yield the files and folders, besides LOBs, that a plan depends on."""
     yield path
     if isinstance(source, Archive):
         if source.container is not None:
@@ -123,9 +122,9 @@ def opened(
 
 @unique
 class SealVerdict(Enum):
-    """True if the messageDigest of an archive is that of its content.
+    """The result of comparing an archive's messageDigest with its content.
 
-    ``INCOMPARABLE``: it is that of the zip file that the archive was before it was unpacked or wrapped.
+    ``INCOMPARABLE``: the digest is of the zip file that the archive was before it was unpacked or wrapped.
     """
 
     RIGHT = "right"
@@ -138,12 +137,11 @@ class SealVerdict(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFacts:
-    """The source of a package: its name, its bytes, its SHA-256, and its messageDigests.
+    """The source of a package: its name, its size in bytes, its SHA-256, and its messageDigests.
 
     ``size`` and ``verdict`` are None for LOBs without an archive. ``sha256`` is that of the file, or of its
-    parts one after the other; None for an unpacked archive, and one that was not read from its start to its
-    end. ``digests`` are pairs of the stated digest and, where they were compared, the one found; ``unread``
-    are those that could not be read.
+    parts joined; None for an unpacked archive, and for one that was not read whole. ``digests`` are pairs of
+    the stated digest and the computed one, or None before the comparison; ``unread`` are invalid ones.
     """
 
     name: str
@@ -154,7 +152,7 @@ class SourceFacts:
     unread: tuple[str, ...] = ()
 
     def document(self) -> dict[str, object]:
-        """Return the facts as an object for JSON."""
+        """Return the facts as data for JSON."""
         digests = [
             {"algorithm": stated.algorithm, "stated": stated.value, "found": found and found.value}
             for stated, found in self.digests
@@ -168,7 +166,7 @@ class SourceFacts:
 
     @classmethod
     def restored(cls, document: Mapping[str, Any]) -> SourceFacts:
-        """Return the facts in an object of ``document``."""
+        """Return the facts from the result of ``document``."""
         values = {name: document[name] for name in ("name", "size", "sha256")}
         if seal := document["message_digest"]:
             values["verdict"] = SealVerdict(seal["verdict"])
@@ -180,7 +178,7 @@ class SourceFacts:
         return journal.read_as(cls, values)
 
     def seal_words(self) -> str:
-        """Return a few words on the messageDigest."""
+        """Return the verdict on the messageDigest in words."""
         verdict = self.verdict
         if verdict is None or verdict is SealVerdict.ABSENT:
             return "no messageDigest"
@@ -195,10 +193,10 @@ class SourceFacts:
         return f"Made from {self.name}: {counted(self.size, 'byte')}{whole}; {self.seal_words()}."
 
     def warnings(self, *, rewritten: bool | None = None) -> Iterator[Notice]:
-        """Yield warnings about a messageDigest that is not that of the content.
+        """Yield warnings about messageDigests that are wrong or could not be compared.
 
-        ``rewritten`` True: the package gets an archive with new digests; False: the archive is left as it is
-        in one; None: there is no package.
+        ``rewritten`` True: the package gets an archive with new digests; False: it gets the unchanged
+        archive; None: there is no package.
         """
         fate = {None: "", True: _RIGHT, False: _LEFT}[rewritten]
         if self.verdict is SealVerdict.INCOMPARABLE:
@@ -227,7 +225,7 @@ class SourceFacts:
         )
 
     def replaced(self, written: Sequence[Digest]) -> Iterator[ReplacedDigest]:
-        """Yield the messageDigests that were not found right and that the new archive lacks.
+        """Yield the messageDigests that the comparison did not confirm and the new archive lacks.
 
         ``written`` are the digests of the package's archive.
         """
@@ -237,7 +235,7 @@ class SourceFacts:
                 yield one
 
 
-_READ_FOR_DIGEST = 100_000_000  # bytes of an archive that is read only for its SHA-256: a quarter of a second
+_READ_FOR_DIGEST = 100_000_000  # the most bytes read only for a SHA-256, in a quarter of a second
 _NEW = " (the package will carry a new one and keep the old one in METS)"
 _RIGHT = " (the package will carry the recomputed digest and keep the old one in METS)"
 _LEFT = ", and is left as it is (a full check says so)"
@@ -252,8 +250,8 @@ _REFUSED = {
 def source_facts(source: Source, progress: Progress, *, compares: bool = True) -> SourceFacts:
     """Return the facts of a source; ``compares`` also compares its messageDigests.
 
-    The comparison takes one reading of a zip file from its start to its end, which gives its SHA-256 as
-    well. A zip file without a messageDigest is read for its SHA-256 if it is small.
+    The comparison reads a zip file from start to end, which gives its SHA-256 as well. A zip file without a
+    messageDigest is read for its SHA-256 only if it is small.
     """
     if not isinstance(source, Archive):
         return SourceFacts(name=source.path.resolve().name)
@@ -282,7 +280,7 @@ def source_facts(source: Source, progress: Progress, *, compares: bool = True) -
 
 
 def _verdict_unseen(archive: Archive) -> SealVerdict:
-    """Return the verdict on the messageDigest before it is compared."""
+    """Return the verdict on the messageDigest without a comparison."""
     if archive.metadata.digests:
         return SealVerdict.NOT_COMPARED if rewriting.comparable(archive) else SealVerdict.INCOMPARABLE
     return SealVerdict.UNREADABLE if archive.metadata.unread_digests else SealVerdict.ABSENT

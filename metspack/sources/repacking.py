@@ -1,7 +1,7 @@
-"""Repack an archive of any form: the entries that stay are copied into a new zip file.
+"""Repack an archive of any form: copy the entries that stay into a new zip file.
 
-A zip file's entries keep their compressed bytes and their central records, without the name of a
-folder that wraps them all; an unpacked archive's files are packed anew, the same in every run.
+A zip file's entries keep their compressed bytes and their central records, without the name of a folder that
+wraps all of them; an unpacked archive's files are packed, in every run the same.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ _WHAT = "the names of an archive's entries"
 
 
 class RemovedEntries(tempdb.Scratch):
-    """The entries that are left out of the new archive, by their names in it; for one thread.
+    """The entries that the new archive lacks, by their names there; for one thread.
 
-    ``container`` is the archive's zip file, or None; its entries are below ``root``. LOBs that are adjacent
-    there are held as one stretch of its bytes. Raises ``TargetError`` when the temporary disk is full.
+    ``container`` is the archive's zip file, or None; its entries are below ``root``. Adjacent LOBs are stored
+    as one stretch of its bytes. Raises ``TargetError`` when the temporary disk is full.
     """
 
     def __init__(self, container: ZipContainer | None = None, root: str = "") -> None:
         super().__init__(_NAMES, _STRETCHES, "BEGIN")
         self._container = container
         self._root = root
-        self._is_merged = True  # whether no two stretches meet
+        self._is_merged = True  # no two stretches meet or overlap
 
     @classmethod
     def of(cls, archive: Archive | None) -> Self:
@@ -59,7 +59,7 @@ class RemovedEntries(tempdb.Scratch):
         return cls() if archive is None else cls(archive.container, archive.prefix)
 
     def add(self, name: str) -> bool:
-        """Add an entry's name; return whether it is new: two cells may name one entry."""
+        """Add an entry's name; return whether it is new, as two cells may name one entry."""
         with tempdb.explained(_WHAT):
             return self._database.execute("INSERT OR IGNORE INTO name VALUES (?)", (name,)).rowcount == 1
 
@@ -81,14 +81,14 @@ class RemovedEntries(tempdb.Scratch):
         self._is_merged = False
 
     def add_new(self, names: Sequence[str]) -> bool:
-        """Add many names if all are new; return whether they were."""
+        """Add names if all are new; return whether they are."""
         is_new = len(set(names)) == len(names) == len(self._staying(names))
         if is_new:
             self.add_all(names)
         return is_new
 
     def keep(self, name: str) -> None:
-        """Remove a name again: its entry stays."""
+        """Take a name back: its entry stays."""
         with tempdb.explained(_WHAT):
             self._database.execute("DELETE FROM name WHERE name = ?", (name,))
             extent = self._extent(name)
@@ -101,7 +101,7 @@ class RemovedEntries(tempdb.Scratch):
                     self._database.execute(_ADD_STRETCH, rest)
 
     def add_emptied(self, tree: AnyTree) -> None:
-        """Add the folders that lose all entries, the deepest first; folders empty before stay."""
+        """Add the folders that lose all their entries; folders that were empty before stay."""
         table = "CREATE TABLE folder (name TEXT PRIMARY KEY) WITHOUT ROWID"
         with tempdb.explained(_WHAT), closing(tempdb.create(table, _NAMES, "BEGIN")) as kept:
             for names in self._batches_staying(tree):
@@ -110,7 +110,7 @@ class RemovedEntries(tempdb.Scratch):
                 if len(folders) < len(names):
                     others = [(name,) for name in names if not name.endswith("/")]
                     kept.executemany("INSERT INTO name VALUES (?)", others)
-            # A folder's name is a prefix of its contents' names, so descending order meets the deepest first.
+            # In descending order a folder comes after the folders in it, whose names begin with its name.
             for (name,) in kept.execute("SELECT name FROM folder ORDER BY name DESC"):
                 # "0" is the character after "/": the range holds every name that begins with the folder's.
                 below = kept.execute(
@@ -134,15 +134,15 @@ class RemovedEntries(tempdb.Scratch):
             yield self._staying(some)
 
     def _staying(self, names: Sequence[str]) -> list[str]:
-        """Return those of ``names`` that were not added by name."""
+        """Return those of ``names`` that ``add`` and the like did not add."""
         with tempdb.explained(_WHAT):
             leaving = {name for (name,) in self._database.execute(_OF_SOME, (json.dumps(names),))}
         return [name for name in names if name not in leaving]
 
     def staying(self, places: Mapping[str, int]) -> list[str]:
-        """Return the names of the entries that stay; ``places`` are offsets by name.
+        """Return the names of the entries that stay.
 
-        The names are those in the archive, the offsets those in its zip file.
+        ``places`` has, by the name in the archive, the offset in its zip file.
         """
         self._merge()
         with tempdb.explained(_WHAT):
@@ -151,7 +151,7 @@ class RemovedEntries(tempdb.Scratch):
         return self._staying([name for name, offset in places.items() if offset not in leaving])
 
     def gaps(self) -> Iterator[tuple[int, int]]:
-        """Yield start and stop of each stretch of the zip file in which entries may stay."""
+        """Yield start and stop of the stretches of the zip file in which entries may stay."""
         self._merge()
         at = 0
         for start, stop in tempdb.rows(self._database, "SELECT * FROM stretch ORDER BY start"):
@@ -183,7 +183,7 @@ class RemovedEntries(tempdb.Scratch):
         return None if self._container is None else self._container.extent(self._root + name)
 
     def _around(self, extent: ZipExtent) -> tuple[int, int] | None:
-        """Return the stretch that an entry leaves with, or None without one."""
+        """Return the stretch of leaving entries that an extent is in, or None."""
         self._merge()
         found: tuple[int, int] | None = self._database.execute(
             "SELECT * FROM stretch WHERE start <= ? ORDER BY start DESC LIMIT 1", (extent.offset,)
@@ -202,11 +202,11 @@ _CONTENT = "content/"
 
 
 def entries(archive: Archive, removed: RemovedEntries, *, header: bool) -> Iterator[KeptEntry]:
-    """Yield the entries that stay of an archive's content, or with ``header`` of ``header/``.
+    """Yield the entries that stay: of an archive's content, or with ``header`` of ``header/``.
 
-    A zip file's entries come in physical order, without those beside the folder that wraps an archive. An
-    unpacked archive's come sorted, deflated (stored in SIARD 1.0, which has no compression); its folders
-    are ``content/``, ``header/`` and the empty ones (SIARD 2.2 P_4.2-1, M_5.1).
+    A zip file's entries come in physical order, without those outside a folder that wraps the archive. An
+    unpacked archive's come sorted, to be deflated (or stored in SIARD 1.0, which has no compression); its
+    folders are ``content/``, ``header/`` and the empty ones (SIARD 2.2 P_4.2-1, M_5.1).
     """
     container = archive.container
     if container is not None:
@@ -219,7 +219,7 @@ def entries(archive: Archive, removed: RemovedEntries, *, header: bool) -> Itera
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Zipped:
-    """An entry of a zip file: ``found`` is its record, ``record`` lacks the wrapping folder."""
+    """An entry of a zip file: ``found`` is its record, ``record`` that without the wrapping folder."""
 
     container: ZipContainer
     root: str
@@ -235,7 +235,7 @@ class _Zipped:
 
     def copy(self, writer: ZipWriter) -> None:
         extent = self.found.extent
-        if is_hollow(extent):  # not every program takes it for empty
+        if is_hollow(extent):  # which some programs cannot read
             self.rewrite(writer, self.contents())
             return
         where = span(self.container.medium, extent, what=str(self.container.path))
@@ -259,7 +259,7 @@ def _zipped(
         }
         return (root + name for name in removed.staying(inner))
 
-    # The header has few entries: they are looked up by their names, and the others by stretches of bytes.
+    # The few entries of the header are looked up by name, the others by stretches of bytes.
     within, folder = (None, root + HEADER) if header else (removed.gaps(), "")
     for record in container.records(chosen, within=within, folder=folder):
         inner = unwrapped(record, root) if root else record
@@ -267,7 +267,7 @@ def _zipped(
 
 
 def raw_bytes(medium: Medium, what: str, start: int, stop: int) -> Iterator[bytes]:
-    """Yield all bytes between two offsets of a zip file; raises SourceError for fewer bytes."""
+    """Yield all bytes between two offsets of a zip file; raises SourceError if there are fewer."""
     at = start
     try:
         for block in medium.chunks(start, stop):
@@ -306,7 +306,7 @@ class _UnpackedFile:
 
 
 KeptEntry = _Zipped | _UnpackedFile
-"""An entry of the old archive that stays, to be copied or rewritten with other contents."""
+"""An entry of the old archive that stays: it is copied, or rewritten with other contents."""
 
 
 def _files(archive: Archive) -> Iterator[KeptEntry]:
@@ -319,7 +319,7 @@ def _files(archive: Archive) -> Iterator[KeptEntry]:
 
 
 def left_out(archive: Archive, renamed: Collection[tuple[int, int, int]]) -> Iterator[str]:
-    """Yield sentences on what a new archive leaves out of this one, besides moved LOBs."""
+    """Yield sentences on what a new archive lacks of this one, besides moved LOBs."""
     if archive.prefix:
         yield _around(archive.container, archive.prefix)
     for table in archive.metadata.tables:
@@ -332,7 +332,7 @@ def left_out(archive: Archive, renamed: Collection[tuple[int, int, int]]) -> Ite
 
 
 def _around(container: ZipContainer | None, prefix: str) -> str:
-    """Return the sentence on the folder around an archive's entries."""
+    """Return a sentence on the folder that wraps an archive's entries, which is left out."""
     number, first = 0, ""
     for name in () if container is None else container.names():
         if not name.startswith(prefix):

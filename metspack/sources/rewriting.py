@@ -1,9 +1,8 @@
-"""Rewrite an archive whose cells name the new places of its LOBs, by splicing.
+"""Rewrite an archive, by splicing, so that its cells name the new places of its LOBs.
 
-The changes are in LOB cells that get new values, lobFolder (and the ``folder`` of older versions) of
-columns, fields and database, and messageDigest; an upgrade also changes everything that SIARD 2.2 writes
-in another way. The copy lacks exactly the entries that leave and the folders that this leaves empty. The
-bytes of every other entry of a zip file are copied.
+LOB cells, lobFolder (and the ``folder`` of older versions) of columns, fields and database, and messageDigest
+change; with an upgrade also whatever has another form in SIARD 2.2. The new archive lacks the entries that
+leave, and folders that have no others. All other entries of a zip file are copied byte for byte.
 """
 
 from __future__ import annotations
@@ -43,18 +42,18 @@ from metspack.sources.lobstream import ByteSources, LobReader, OpenSources
 from metspack.sources.repacking import HEADER, RemovedEntries, entries, raw_bytes
 from metspack.uris import are_plain
 
-_AT_ONCE = 1 << 20  # bytes of LOBs that are written at once
+_AT_ONCE = 1 << 20  # bytes of LOBs that are written together
 
 Values = Callable[[Table], CellValues | None]
-"""For a table, the new values of its LOB cells; None leaves its document as it is, unread."""
+"""Returns a table's new values of LOB cells; None leaves its document unread and unchanged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
     """The entries that leave the archive, and the lobFolders of LOBs outside it.
 
-    ``columns`` gives each column with LOBs outside its lobFolder: by table document, then by the
-    column's number from 1; with ``is_innermost`` the innermost fields that have the LOBs get it instead
+    ``columns`` has the lobFolder of each column with LOBs outside, by the path of the table's document and
+    the column's number from 1; with ``is_innermost`` the innermost fields that have the LOBs get it in place
     of the column. ``database`` is the database's lobFolder, or None without one.
     """
 
@@ -66,9 +65,9 @@ class Moved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedRun:
-    """Entries that are added one behind the other: the LOBs of a run, read from ``sources``.
+    """Entries that are added one after the other: the LOBs of a run, read from ``sources``.
 
-    ``method`` is the number in the zip format: 8 deflated, 0 stored.
+    ``method`` is that of the zip format: 8 deflated, 0 stored.
     """
 
     names: Sequence[str]
@@ -80,7 +79,7 @@ class AddedRun:
         """Yield the bytes of each entry in blocks, proven at their end; raises ``SourceError``."""
         with OpenSources(self.sources) as sources:
             for number, data in enumerate(sources.proven_contents(self.run)):
-                if data is None:  # reading the LOB separately raises the reason, if any
+                if data is None:  # ``LobReader`` raises the reason, if there is one
                     yield LobReader(self.run.lob(number), sources, ()).proven()
                 else:
                     yield (bytes(data),)
@@ -101,7 +100,7 @@ def moved(
 ) -> Moved:
     """Return the entries that leave and the lobFolders of LOBs outside.
 
-    ``uses`` come with the numbers of schema, table and column.
+    ``uses`` are those of columns, each with the numbers of schema, table and column.
     """
     paths = {(table.schema, table.number): table.path for table in archive.metadata.tables}
     columns: dict[str, dict[int, str]] = {}
@@ -128,15 +127,15 @@ def rewrite(
     meanwhile: Callable[[], object] = lambda: None,
     upgrade: Upgrade | None = None,
 ) -> Hashers:
-    """Write a new archive from those entries that stay and those added; return digests and size.
+    """Write a new archive of the entries that stay and the added ones; return digests and size.
 
-    The new archive is a zip file with the archive at its root, in any form of the old one; added entries
-    stand behind all other content, in the order given. A column that stays inside and whose cells get
-    values gets the full names of its entries. Up to ``jobs`` processes write added runs, and ``moved_lobs``
-    is called with their numbers of bytes. ``wrote`` is called with those of the other entries,
-    ``meanwhile`` before each block of a table and each entry. With ``upgrade`` the new archive is one of
-    SIARD 2.2. Raises ``SourceError`` and ``TargetError``, also for an added name that the archive has
-    already, and ValueError as ``spliced_table`` does.
+    The new archive is a zip file with the archive at its root, whatever the form of the old one. Added
+    entries follow all other content, in the given order. Cells with new values in a column whose LOBs stay
+    inside name their entries in full. Up to ``jobs`` processes write added runs, and ``moved_lobs`` is called
+    with their numbers of bytes. ``wrote`` is called with those of the other entries, ``meanwhile`` before
+    each block of a table and each entry. With ``upgrade`` the new archive is one of SIARD 2.2. Raises
+    ``SourceError`` and ``TargetError``, also for an added name that exists in the archive, and ValueError as
+    ``spliced_table`` does.
     """
     moved.entries.add_emptied(archive.tree)
     version = archive.metadata.version if upgrade is None else TARGET
@@ -145,11 +144,11 @@ def rewrite(
     splices: dict[str, _Splice] = {}
     for table in archive.tables:
         if (value := values(table)) is not None:
-            noted = _make_noted(value, renamed.setdefault(table.path, set()), version)
+            value = _make_recording_names(value, renamed.setdefault(table.path, set()), version)
             if moved.is_innermost:
-                noted = _make_fields_noted(noted, table, fields.setdefault(table.path, {}))
+                value = _make_recording_fields(value, table, fields.setdefault(table.path, {}))
             splices[table.path] = partial(
-                spliced_table, table=table, budgets=archive.budgets, value=noted, version=version
+                spliced_table, table=table, budgets=archive.budgets, value=value, version=version
             )
         if upgrade is not None:
             splices[table.path] = _make_upgrade(table, splices.get(table.path))
@@ -171,11 +170,11 @@ def rewrite(
 def copy(
     archive: Archive, target: Path, algorithms: Iterable[str], *, work: Path, seals: bool = False
 ) -> Hashers:
-    """Write a copy of an archive that keeps all its LOBs; return its digests and size.
+    """Write a copy of an archive with all its LOBs; return its digests and size.
 
-    A zip file is copied byte for byte. One with a folder around everything, and an unpacked archive, become
-    a zip file without that folder, with another messageDigest only; with ``seals``, so does one whose
-    messageDigest is wrong or that has entries which not every program can read.
+    A zip file is copied byte for byte. One with a folder that wraps all entries, and an unpacked archive, are
+    repacked without that folder, and only messageDigest changes; with ``seals``, so is one whose
+    messageDigest is wrong or that has entries which some programs cannot read.
     """
     container = archive.container
     if container is None or archive.prefix or (seals and container.hollow()[0]):
@@ -211,7 +210,7 @@ _Splice = Callable[[Iterable[bytes]], Iterator[bytes]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Changes:
-    """The changes to an archive; ``splices`` are by table document, ``folders`` None keeps all."""
+    """The changes of an archive; ``splices`` are by table document, ``folders`` None keeps all."""
 
     removed: RemovedEntries
     splices: Mapping[str, _Splice] = field(default_factory=dict)
@@ -225,7 +224,7 @@ class _Changes:
 
 
 def _make_upgrade(table: Table, splice: _Splice | None) -> _Splice:
-    """Return the splice that upgrades a table to SIARD 2.2 before another changes its cells."""
+    """Return a splice that upgrades a table to SIARD 2.2, and then applies another, if any."""
 
     def upgrading(blocks: Iterable[bytes]) -> Iterator[bytes]:
         upgraded = upgraded_table(blocks, table)
@@ -234,29 +233,29 @@ def _make_upgrade(table: Table, splice: _Splice | None) -> _Splice:
     return upgrading
 
 
-def _make_noted(value: CellValues, renamed: set[int], version: str) -> CellValues:
-    """Return new values that also note the columns whose cells name their entries in full."""
+def _make_recording_names(value: CellValues, renamed: set[int], version: str) -> CellValues:
+    """Return ``value`` that also adds columns whose cells name entries in full to ``renamed``."""
 
-    def noted(run: CellRun) -> NewCells | None:
+    def recorded(run: CellRun) -> NewCells | None:
         new = value(run)
-        # In 1.0 a column has a folder beside cells that name their entries in full: no cell is read below it.
+        # In 1.0 a column may keep its folder although its cells name entries in full.
         if new is not None and (version != "1.0" or list(new[0]) != list(run.files)):
             renamed.add(number_of(run.cell))
         return new
 
-    return noted
+    return recorded
 
 
-def _make_fields_noted(
+def _make_recording_fields(
     value: CellValues, table: Table, fields: dict[int, set[tuple[int, ...]]]
 ) -> CellValues:
-    """Return new values that also note the innermost field of each cell, by its numbers.
+    """Return ``value`` that also adds each cell's innermost field to ``fields``, by its numbers.
 
-    A column with a cell that has no field in metadata.xml is noted in place of its fields: readers take
-    either of two lobFolders on the way to a LOB.
+    A column with a cell that has no field in metadata.xml replaces its fields: readers take only one of the
+    lobFolders of a column and its fields.
     """
 
-    def noted(run: CellRun) -> NewCells | None:
+    def recorded(run: CellRun) -> NewCells | None:
         if chain := table.chain(run.cell):
             numbers = fields.setdefault(chain[0].number, set())
             inner = tuple(each.number for each in chain[1:])
@@ -266,15 +265,15 @@ def _make_fields_noted(
                 numbers.add(inner)
         return value(run)
 
-    return noted
+    return recorded
 
 
 def _write(
     archive: Archive, changes: _Changes, target: Path, work: Path, algorithms: Iterable[str]
 ) -> Hashers:
-    """Write the entries that stay, and the added ones between content and header.
+    """Write the entries that stay, with the added ones between content and header.
 
-    The content comes before the header in any order of the source: messageDigest covers the bytes up
+    The content comes before the header, whatever the order of the source: messageDigest covers the bytes up
     to the header's first entry (SIARD 2.2 M_5.1).
     """
     writer = ZipWriter(target, work)
@@ -333,16 +332,16 @@ def _write_header(writer: ZipWriter, archive: Archive, changes: _Changes, seals:
 
 
 def _hash(hashers: Hashers, writer: ZipWriter, stop: int | None = None) -> None:
-    """Hash the bytes written since the last call, all or those up to an offset."""
+    """Hash the bytes written since the last call, up to an offset or the end."""
     hashers.take(writer.file.read_back(hashers.size, writer.file.size if stop is None else stop))
 
 
 _Reserved = tuple[AddedRun, Path, int, int]
-"""Entries to be written, the archive, and the offsets of the room that is left for them."""
+"""Entries to be written, the path of the archive, and the offsets of the room for them."""
 
 
 def write_reserved(task: _Reserved, moved: Callable[[int], None]) -> tuple[list[bytes], int]:
-    """Write entries in the room for them; return their records, and the offset behind them.
+    """Write entries into the room for them; return their records, and the offset after them.
 
     Raises ``SourceError`` and ``TargetError``.
     """
@@ -365,10 +364,10 @@ def write_reserved(task: _Reserved, moved: Callable[[int], None]) -> tuple[list[
 
 @dataclass
 class _Additions:
-    """Entries that are appended, with their folders where the archive has entries for folders.
+    """Appends entries, with entries for their folders if the archive has such.
 
-    Archives have an entry for each folder or only for files; readers that list by folder rely on either.
-    ``given`` takes the names.
+    Archives have an entry for each folder or only for files; readers that list folders rely on that.
+    ``given`` collects the names.
     """
 
     writer: ZipWriter
@@ -378,13 +377,13 @@ class _Additions:
     hashers: ThreadedHashers
 
     def __post_init__(self) -> None:
-        """Look for entries for folders."""
+        """Determine whether the archive has entries for folders."""
         tree, tables = self.archive.tree, self.archive.metadata.tables
         self._lists = any(tree.extent(f"{each.folder_path}/") for each in tables)
         self._folder = ""
 
     def add_each(self) -> None:
-        """Append the entries; raises ``SourceError`` for a name that is there already."""
+        """Append the entries; raises ``SourceError`` for a name that exists already."""
         for folder, some in groupby(self.changes.added, self._new_folder):
             if folder is None:
                 for each in some:
@@ -394,7 +393,7 @@ class _Additions:
                 continue
             self._add_folders(f"{folder}/")
             tasks = (self._reserve(each) for each in self._together(some))
-            # The file is in its final state up to the end of each run.
+            # Up to the end of each finished run, the file does not change any more.
             done = processes.results(write_reserved, tasks, self.changes.jobs, self.changes.moved)
             with closing(done):
                 for records, stop in done:
@@ -402,7 +401,7 @@ class _Additions:
                     _hash(self.hashers, self.writer, stop)
 
     def _together(self, some: Iterable[AddedRun]) -> Iterator[AddedRun]:
-        """Write deflated runs, whose length is open until then, and yield the others."""
+        """Write deflated runs, whose size is unknown before, and yield the others."""
         for each in some:
             if each.method == STORED:
                 yield each
@@ -416,7 +415,7 @@ class _Additions:
         return added, self.writer.file.path, start, self.writer.file.size
 
     def _new_folder(self, added: AddedRun) -> str | None:
-        """Return the folder of a run whose names were checked as one, or None for other entries."""
+        """Return the folder of a run whose names are all new, or None for other runs."""
         if added.run.is_apart or not self._are_new(added.names):
             return None
         return added.names[0].rpartition("/")[0]
@@ -461,14 +460,14 @@ class _Additions:
 def comparable(archive: Archive) -> bool:
     """Return whether messageDigest can be compared with the archive's bytes.
 
-    It covers those of a zip file (SIARD 2.2 M_5.1); an unpacked archive, and one zipped again with a
-    folder around everything, have other bytes.
+    It covers bytes of a zip file (SIARD 2.2 M_5.1); an unpacked archive, and one zipped again with a folder
+    that wraps all entries, have other bytes.
     """
     return archive.container is not None and not archive.prefix
 
 
 def sealed_size(archive: Archive) -> int:
-    """Return how many bytes messageDigest covers, or 0 unless it is ``comparable``.
+    """Return the number of bytes that messageDigest covers, or 0 unless it is ``comparable``.
 
     It covers the bytes before the header's first entry (SIARD 2.2 M_5.1).
     """
@@ -479,16 +478,16 @@ def sealed_size(archive: Archive) -> int:
 
 
 WHOLE = "SHA-256"
-"""The algorithm of the digest that identifies the file a package was made of."""
+"""The algorithm of the digest that identifies a package's source."""
 
 
 def compared_digests(
     archive: Archive, read: Callable[[int], None]
 ) -> tuple[tuple[tuple[Digest, Digest], ...], str]:
-    """Return each messageDigest of the archive with the right one, and the SHA-256 of its file.
+    """Return each messageDigest of an archive with the computed one, and its file's SHA-256.
 
-    The first is empty when they cannot be compared, the second "" for an unpacked archive. ``read`` is
-    called with each number of bytes read, the whole file in all.
+    The first is empty if they cannot be compared, the second "" for an unpacked archive. ``read`` is called
+    with each number of bytes read; their sum is the size of the file.
     """
     container = archive.container
     if container is None:

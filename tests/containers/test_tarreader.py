@@ -288,7 +288,7 @@ def test_a_tar_ends_with_a_block_of_zeros_and_has_nothing_behind(tmp_path: Path)
         assert stray(data[:cut]).startswith(
             f"has no end at byte {min(cut, end):,} (expected blocks of zeros)"
         )
-    assert f"from byte {len(data):,} on, behind its end at byte {end:,}" in stray(data + data)
+    assert f"from byte {len(data):,} on, after its end at byte {end:,}" in stray(data + data)
     assert "has 1 bytes from byte" in stray(data[: end + 700] + b"\1")
 
 

@@ -527,7 +527,7 @@ def test_bytes_behind_an_entry_that_are_none_of_its_are_reported(written: Writte
         place = moved.rindex(second.offset.to_bytes(4, "little") + b"b")
         moved = moved[:place] + (second.offset + 4).to_bytes(4, "little") + moved[place + 4 :]
     with ZipContainer.opened(written(moved)) as gapped:
-        assert f"has 4 bytes from byte {at:,} on, behind the entry '{'ab'[number]}'" in gapped.stray()
+        assert f"has 4 bytes from byte {at:,} on, after the entry '{'ab'[number]}'" in gapped.stray()
 
 
 def test_a_file_that_changes_is_noticed(written: Written) -> None:

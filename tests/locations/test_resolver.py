@@ -599,7 +599,7 @@ def test_a_name_that_differs_only_in_case_is_hinted_at(there: str, file: str, tm
     put(tmp_path, {there: b"x", "other.bin": b"y"})
     with unresolved("missing") as caught:
         resolve(tmp_path, file, column="lobs/")
-    assert caught.value.hint.startswith(f"{shown(f'{tmp_path}/{there}')} differs in letter case alone")
+    assert caught.value.hint.startswith(f"{shown(f'{tmp_path}/{there}')} differs only in letter case")
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
@@ -610,7 +610,7 @@ def test_an_entry_that_differs_only_in_unicode_form_is_hinted_at(
     meant = unicodedata.normalize("NFD" if form == "NFC" else "NFC", there)
     with unresolved("missing") as caught:
         resolve(tmp_path, quote(meant), inside={there: b"x"})
-    assert caught.value.hint.startswith(f"{shown(there)} differs in Unicode normalisation alone")
+    assert caught.value.hint.startswith(f"{shown(there)} differs only in Unicode normalisation")
 
 
 @pytest.mark.parametrize("there", ["a/RECORD0.BIN", "a/record0.bin"])

@@ -14,7 +14,7 @@ from metspack.locations.splitparts import (
     Look,
     PartMissing,
     TooMany,
-    check_none_is_left,
+    check_no_later_part,
     found,
     is_first,
 )
@@ -98,14 +98,14 @@ def test_a_part_that_is_there_twice_is_refused(files: list[str], words: str) -> 
 @tabled
 def test_later_parts_without_the_first_are_refused(whole: str, left: str, missing: str) -> None:
     with pytest.raises(PartMissing) as caught:
-        check_none_is_left(among({left: 1}), tuple(whole.split("/")))
+        check_no_later_part(among({left: 1}), tuple(whole.split("/")))
     assert caught.value.message == f"the LOB '{whole}' is split and its part {missing}"
     assert caught.value.hint == HINT
 
 
 @pytest.mark.parametrize("there", ["x", "x.2", "x.00", "x_part001", "x_part003", "y.1", "x.zz"])
 def test_what_is_not_a_second_or_last_part_is_not_left_of_any(there: str) -> None:
-    check_none_is_left(among({there: 1}), ("x",))
+    check_no_later_part(among({there: 1}), ("x",))
 
 
 def test_suffixes_of_first_parts() -> None:

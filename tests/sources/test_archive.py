@@ -190,7 +190,7 @@ def test_a_table_folder_in_another_letter_case_is_hinted_at(tmp_path: Path) -> N
     )
     with Archive(path) as archive, pytest.raises(SourceError) as refused:
         archive.check_complete(())
-    assert refused.value.hint.startswith("'content/Schema0/Table0/table0.xml' differs in letter case alone")
+    assert refused.value.hint.startswith("'content/Schema0/Table0/table0.xml' differs only in letter case")
     assert "--accept" not in refused.value.hint
 
 

@@ -514,7 +514,7 @@ class _CellSearch:
         for candidate, names in tried:
             if names is not None:
                 try:
-                    splitparts.check_none_is_left(self._look(inside=candidate.place.inside), names)
+                    splitparts.check_no_later_part(self._look(inside=candidate.place.inside), names)
                 except SourceError as problem:
                     return self._in_pieces(problem, names)
         return None

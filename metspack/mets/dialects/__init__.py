@@ -1,7 +1,7 @@
-"""The registry of dialects: the ways in which METS, and the files beside it, describe a package.
+"""The registry of dialects: forms of METS, and of the files beside it, that describe a package.
 
-A dialect is one folder and one line of ``DIALECTS``: a Python package that has ``FACTS`` (``DialectFacts``)
-and a module ``dialect`` with ``DIALECT`` (a class below ``interface.Dialect``), loaded on first use.
+A dialect is one folder and one line of ``DIALECTS``: a Python package with ``FACTS`` (``DialectFacts``) and a
+module ``dialect`` with ``DIALECT`` (a subclass of ``interface.Dialect``), which is loaded on first use.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ DEFAULT = next(iter(DIALECTS))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialectFacts:
-    """Facts of a dialect, read before a package is made in it; ``summary`` is for people.
+    """Facts of a dialect that are available without loading it; ``summary`` is for people.
 
-    ``checksum`` is the default algorithm of METS. ``options`` are the names of the options that only this
-    dialect takes, each with the values to choose from (empty: any value). ``no_sidecars`` is the reason why
-    its packages have no mapping.txt and manifest.txt, ``not_in_place`` the reason why it cannot describe a
-    folder in place; each is "" without one. ``merges``: it can put parent and children together into one
-    package.
+    ``checksum`` is the default algorithm in METS. ``options`` are the names of the dialect's options, each
+    with the allowed values (empty: any value). ``no_sidecars`` is the reason why its packages have no
+    mapping.txt and manifest.txt, ``not_in_place`` the reason why it cannot describe a folder in place; each
+    is "" without one. ``merges``: it can merge parent and children into one package.
     """
 
     summary: str
@@ -60,7 +59,7 @@ def named(name: str) -> type[Dialect]:
 
 
 def that_take(*options: str) -> tuple[str, ...]:
-    """Return the names of the dialects that take all of these options."""
+    """Return the names of the dialects that have all of these options."""
     return tuple(name for name in DIALECTS if facts(name).options.keys() >= set(options))
 
 
@@ -75,6 +74,6 @@ def for_merging() -> str:
 
 
 def values(option: str) -> tuple[str, ...]:
-    """Return the values of an option, of all dialects that take it."""
+    """Return the allowed values of an option in all dialects that have it."""
     found = (each for name in that_take(option) for each in facts(name).options[option])
     return tuple(dict.fromkeys(found))

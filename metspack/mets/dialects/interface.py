@@ -1,5 +1,5 @@
-# ruff: noqa: ARG002, ARG003 -- a base method that refuses, or has a plain answer, looks at no argument
-"""The interface of dialects: descriptions of child and parent IPs, merging, and places.
+# ruff: noqa: ARG002, ARG003 -- base methods that raise, or return a default, use no argument
+"""The interface of dialects: places and descriptions of child and parent IPs, and merging.
 
 Paths have ``/`` and are relative to the package's root, the folder that holds parent and children.
 """
@@ -26,7 +26,7 @@ HREF_STYLES = ("relative", "file-uri")
 """Styles of the locations of files in METS; the first is the default."""
 
 Names = tuple[str, ...]
-"""The names of the folders, and of the file, on the path of a file."""
+"""A file's path as names: those of the folders, and the file's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class SiardFile:
 
 
 SplitLob = tuple[str, int, str, str]
-"""A LOB whose parts are in children: its id, and the whole's size in bytes, media type and checksum."""
+"""A LOB in parts: its id, and the whole's size in bytes, media type and checksum."""
 
 SplitPart = tuple[str, str, str]
 """A part of a split LOB: the LOB's id, the part's id in the child, and the child's OBJID."""
@@ -58,8 +58,8 @@ SplitPart = tuple[str, str, str]
 class SegmentSpot:
     """The place of a segment: its number in the plan, and the folder ``content`` of its LOBs.
 
-    ``ip`` is the child IP's folder: the same one, or one above it. ``index`` is its number among those of its
-    container; ``objid`` that of its METS.
+    ``ip`` is the child IP's folder: ``content``, or one above it. ``index`` is the segment's number in its
+    container, ``objid`` the OBJID of its METS.
     """
 
     number: int
@@ -71,11 +71,12 @@ class SegmentSpot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footprint:
-    """The disk space of a dialect's documents: bytes per LOB and IP, files and folders per IP.
+    """The disk space of a dialect's documents: at most, and usually.
 
-    Intermediate files, and the folders of an IP's LOBs, are included. The others are the usual bytes and
-    number of an IP's ``documents``, and the bytes in them for each LOB, besides its digest and its path,
-    which they repeat ``paths`` times, and in the parent's for each child.
+    ``per_lob`` and ``per_ip`` are bytes, and ``files_per_ip`` files and folders, at most, with intermediate
+    files and the folders of an IP's LOBs. Usually an IP has ``documents`` of ``size`` bytes in all, with
+    ``row`` bytes more for each LOB, besides its digest and its path (``paths`` times), and in the parent
+    ``child`` bytes more for each child.
     """
 
     per_lob: int
@@ -92,9 +93,9 @@ class Footprint:
 class ChildMets:
     """A child IP as its parent lists it.
 
-    ``path`` is its place: its ``folder``, or the file in which this is packed; it has ``total`` bytes.
-    ``content`` is the folder of its LOBs: ``files`` LOBs and parts with ``bytes`` in all. ``digests`` and
-    the other facts are those of its METS.
+    ``path`` is its ``folder`` or its packed file, with ``total`` bytes. ``content`` is the folder of its
+    LOBs: ``files`` LOBs and parts with ``bytes`` in all. ``mets`` is the path of its METS, with ``size``,
+    ``checksum`` and ``digests``.
     """
 
     objid: str
@@ -110,7 +111,7 @@ class ChildMets:
     digests: Mapping[str, str]
 
     def document(self) -> dict[str, object]:
-        """Return the object for JSON."""
+        """Return the child as data for JSON."""
         digests = {name.lower().replace("-", ""): value for name, value in self.digests.items()}
         return {
             "objid": self.objid,
@@ -123,13 +124,13 @@ class ChildMets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParentContent:
-    """The content of the parent IP: OBJID, the package's name, the archive if any, and children.
+    """The content of the parent IP: OBJID, the package's name, the archive, if any, and children.
 
-    ``split`` gives the split LOBs, ``parts`` their parts in the same order, each LOB's from the first on.
-    ``pieces`` are the files of an archive that is not one file (``siard`` is None then), ``others`` all other
-    files outside the segments; their ids are those of METS. Every function begins anew at every call.
-    ``history`` are the notes on the source of the archive; ``archive`` is its name in them, where that is not
-    the package's.
+    ``split`` yields the split LOBs, ``parts`` their parts in the same order, each LOB's from the first on.
+    ``pieces`` yields the files of an archive of several files (then ``siard`` is None), ``others`` all other
+    files outside the segments; their ids are those of METS. Every call of these begins again. ``history`` are
+    the notes on the source of the archive; ``archive`` is the archive's name in them, or "" for that of the
+    package.
     """
 
     objid: str
@@ -145,12 +146,12 @@ class ParentContent:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The notes on the source of the archive, with its name, as METS has them."""
+        """The notes on the source of the archive, in the form of METS."""
         return tuple(noted(self.archive or f"{self.name}{SIARD}", each) for each in self.history)
 
 
 class DialectOptions:
-    """Options of a single dialect: each dialect has a class of its own below this one."""
+    """A base of the options of dialects."""
 
     __slots__ = ()
 
@@ -159,8 +160,8 @@ class DialectOptions:
 class PackageFacts:
     """The facts of a package that a dialect describes: options, and the archive's ``metadata``.
 
-    ``mets_profile`` and ``options`` of None stand for the dialect's defaults, and so do another dialect's
-    ``options``.
+    ``mets_profile`` None stands for the dialect's default, ``options`` None or of another dialect for its
+    defaults.
     """
 
     name: str
@@ -175,15 +176,15 @@ class PackageFacts:
 
     @property
     def version(self) -> str | None:
-        """The version of SIARD, None for LOBs that belong to no archive."""
+        """The version of SIARD, or None for LOBs without an archive."""
         return None if self.metadata is None else self.metadata.version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adopted:
-    """The parent's documents that a merged package keeps: ``options`` that name them, and the rest.
+    """The parent's documents that a merged package keeps, some of them named by ``options``.
 
-    ``profile`` is a PROFILE that ``options`` cannot express, or None. ``documents`` are all that is kept,
+    ``profile`` is a PROFILE that ``options`` cannot express, or None. ``documents`` are all kept documents,
     ``documentation`` those that ``options`` do not name, ``left`` those that are left out.
     """
 
@@ -198,12 +199,11 @@ class Adopted:
 class MergedContent:
     """The content of a merged package: OBJID, number of containers, and the representation's data.
 
-    The files are put in place while ``placing`` is read, to its end and before the rest. Their paths are
-    relative to the data folder; ``archive`` is the ID of the archive among them. ``split`` gives the split
-    LOBs and ``parts`` their parts in the same order; every function begins anew at every call. ``work`` is a
-    folder for temporary notes. ``documentation`` are names below the folder ``root`` that go along when the
-    dialect has no documentation of its own. ``history`` are the notes on the source of the archive, as the
-    parent's METS has them.
+    Iterating ``placing`` puts the files in place: this happens once, before all else. Their paths begin in
+    the data folder; ``archive`` is the ID of the archive among them. ``split`` yields the split LOBs and
+    ``parts`` their parts in the same order; every call begins again. ``work`` is a folder for temporary
+    files. ``documentation`` are paths below the folder ``root`` of files for a dialect without documentation
+    of the user's. ``history`` are the notes on the source of the archive in the parent's METS.
     """
 
     objid: str
@@ -227,11 +227,11 @@ def _refusal() -> ConfigError:
 
 
 class Dialect(ABC):
-    """One way to describe a package; a frozen value that holds the facts common to all its METS.
+    """A form of describing packages: a frozen value with the facts that all METS of a package share.
 
-    It can be pickled: segments are described by other processes. The same content gives the same bytes.
-    ``mets`` is the name of every IP's METS, ``footprint`` its disk space beside the LOBs, generously;
-    ``checksum_type`` is the algorithm of the checksums in METS, as METS calls it.
+    It can be pickled, as other processes describe segments. The same content gives the same bytes. ``mets``
+    is the name of every IP's METS, ``footprint`` the disk space besides the LOBs; ``checksum_type`` is the
+    algorithm of the checksums in METS, by its name there.
     """
 
     __slots__ = ()
@@ -250,29 +250,29 @@ class Dialect(ABC):
 
     @classmethod
     def options(cls, given: Mapping[str, object]) -> DialectOptions | None:
-        """Return the dialect's options from values by name (``DialectFacts.options``), or defaults."""
+        """Return the dialect's options from values by name (``DialectFacts.options``), or None."""
         return None
 
     @classmethod
     def layout(cls, version: str | None) -> Layout:
-        """Return the default layout of segments; ``version`` is SIARD's, None without an archive."""
+        """Return the default layout of segments for a version of SIARD, None without an archive."""
         return lobseg.LAYOUT
 
     @classmethod
     def layout_warnings(cls, layout: Layout, version: str | None) -> tuple[Notice, ...]:
-        """Return warnings about a layout that the user chose."""
+        """Return warnings about a layout that a person chose."""
         return ()
 
     @abstractmethod
     def check(self, objid: str) -> None:
-        """Raise ``ConfigError`` for values that METS cannot hold, before hours of copying.
+        """Raise ``ConfigError`` for values that METS cannot have, before anything is copied.
 
-        ``objid`` is the parent's, "" before it is determined.
+        ``objid`` is the parent's, or "" before it is determined.
         """
 
     @classmethod
     def packed_objid(cls, objid: str, options: DialectOptions | None) -> str:
-        """Return the default OBJID of a parent with packed IPs, from that of one with folders."""
+        """Return the default OBJID of a parent with packed IPs, given that of one with folders."""
         return objid
 
     # --- places -----------------------------------------------------------------------------------------
@@ -280,19 +280,19 @@ class Dialect(ABC):
     @classmethod
     @abstractmethod
     def parent_folder(cls, objid: str) -> str:
-        """Return the folder of the parent IP, "" when it is the package's root."""
+        """Return the folder of the parent IP, "" for the package's root."""
 
     @abstractmethod
     def archive_path(self, objid: str, name: str) -> str:
-        """Return the path of the archive of the package ``name``, whose parent has this OBJID."""
+        """Return the path of the archive in the package ``name``, whose parent has this OBJID."""
 
     @abstractmethod
     def spot(self, *, number: int, index: int, parent: str, name: str, word: str, folder: str) -> SegmentSpot:
         """Return the place of a segment, and the OBJID of its METS.
 
-        It has a ``number`` in the plan and an ``index`` in its container. ``parent`` is the parent's OBJID,
-        ``name`` the package's; by its layout the segment has ``word``, its name as one word, and ``folder``,
-        the path that the cells of its LOBs begin with.
+        Its number is ``number`` in the plan and ``index`` in its container. ``parent`` is the parent's OBJID,
+        ``name`` that of the package; by the layout, ``word`` is the segment's name in one word, and
+        ``folder`` the path with which cells of its LOBs begin.
         """
 
     # --- a new package ----------------------------------------------------------------------------------
@@ -303,16 +303,16 @@ class Dialect(ABC):
     ) -> dict[str, Hashers]:
         """Write all files of a child IP beside its LOBs; return the digests of each file by path.
 
-        ``parent`` is its parent's OBJID; ``files`` yields its files in the order of placing at every call,
-        with paths below ``spot.content``. The digests are those of ``filetable.algorithms``. Raises
-        ``TargetError`` and ``ConfigError``.
+        ``parent`` is its parent's OBJID; each call of ``files`` yields its files in the order of placing,
+        with paths below ``spot.content``. The digests are by ``filetable.algorithms``. Raises ``TargetError``
+        and ``ConfigError``.
         """
 
     @abstractmethod
     def write_parent(self, package: Path, content: ParentContent) -> dict[str, Hashers]:
         """Write all files of the parent IP beside the archive, as ``write_child`` does for a child."""
 
-    # --- parent and children put together: of dialects whose facts say that they merge ------------------
+    # --- merging, for dialects whose facts have ``merges`` ----------------------------------------------
 
     @classmethod
     def adopted(
@@ -323,10 +323,10 @@ class Dialect(ABC):
         representation: str | None,
         header: Iterable[Fact],
     ) -> Adopted:
-        """Return the documents to be kept of the parent's ``documents``, which are below ``root``.
+        """Return those of the parent's ``documents``, below ``root``, that a merged package keeps.
 
-        ``representation`` is the name of the one that was divided, or None. ``header`` are the facts of the
-        parent's METS down to its header, whose terms are kept where options have the defaults.
+        ``representation`` is the name of the divided one, or None. ``header`` are the facts of the parent's
+        METS up to its header, whose terms replace the defaults of options.
         """
         raise _refusal()
 

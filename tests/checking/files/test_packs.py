@@ -116,7 +116,7 @@ def test_a_second_tar_behind_the_first_is_reported(tmp_path: Path) -> None:
     pack = packed(forge.forge(tmp_path / "ip"), "tar", "ip")
     size = pack.stat().st_size
     pack.write_bytes(pack.read_bytes() + packed(forge.forge(tmp_path / "more"), "tar", "more").read_bytes())
-    assert f"bytes from byte {size:,} on, behind its end" in the_one(pack).message
+    assert f"bytes from byte {size:,} on, after its end" in the_one(pack).message
 
 
 def test_a_packed_segment_that_is_cut_off_is_reported(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_what_differs_in_letter_case_is_hinted_at_where_it_is(metspack: Commands
     entries = siards.parts(lobs) | {"content/schema0/table0/lob2/record1.BIN": b"1"}
     outcome = metspack("inspect", siards.packed(tmp_path / "M.siard", entries))
     lines = outcome.err.splitlines()
-    assert lines[2].endswith("differs in letter case alone: rename it to what the cell says.")
+    assert lines[2].endswith("differs only in letter case: rename it as the cell names it.")
     assert lines[-1].startswith("hint: The LOBs are incomplete")
     assert "  content/schema0/table0/lob2/record1.BIN" in outcome.out
 

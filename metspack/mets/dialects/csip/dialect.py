@@ -17,7 +17,7 @@ from metspack.layouts import Layout, lobseg, siard22
 from metspack.layouts.names import SIARD
 from metspack.mets import CSIP_METS, premis, writer
 from metspack.mets.dialects.csip import links
-from metspack.mets.dialects.csip.documents import SPLITTING, IpRole, described, read_given, replaced_digests
+from metspack.mets.dialects.csip.documents import SPLITTING, IpRole, described, read_dmd, replaced_digests
 from metspack.mets.dialects.csip.files import IpFolder, check_documentation, schema_files
 from metspack.mets.dialects.csip.package import CsipOptions, CsipPackage
 from metspack.mets.dialects.csip.terms import (
@@ -56,7 +56,7 @@ from metspack.model import Notice
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Csip(CsipPackage, Dialect):
-    """The dialect of E-ARK CSIP: parent and children are folders side by side, called by their OBJIDs."""
+    """The dialect of E-ARK CSIP: parent and children are folders side by side, named by OBJID."""
 
     mets: ClassVar[str] = CSIP_METS
     footprint: ClassVar[Footprint] = Footprint(
@@ -73,7 +73,7 @@ class Csip(CsipPackage, Dialect):
 
     @classmethod
     def of(cls, package: PackageFacts) -> Self:
-        """Return the dialect that describes a package; raises ``ConfigError`` for other hrefs."""
+        """Return the dialect of a package; raises ``ConfigError`` for absolute hrefs."""
         if package.href_style != HREF_STYLES[0]:
             raise ConfigError(
                 f"the dialect csip does not know the hrefs {package.href_style} (CSIP76: relative locations)",
@@ -91,7 +91,7 @@ class Csip(CsipPackage, Dialect):
             created=package.created,
             checksum_type=package.checksum_type,
             software=package.software,
-            descriptive=None if wanted.descriptive is None else read_given(as_path(wanted.descriptive)),
+            descriptive=None if wanted.descriptive is None else read_dmd(as_path(wanted.descriptive)),
             documentation=None if wanted.documentation is None else as_path(wanted.documentation),
             schemas=None if wanted.schemas is None else as_path(wanted.schemas),
             roda_ancestors=wanted.roda_ancestors,
@@ -123,7 +123,7 @@ class Csip(CsipPackage, Dialect):
         return (Notice("layout-of-another", f"{wanted}, but the layout is {layout.name}"),)
 
     def check(self, objid: str) -> None:
-        """Raise ``ConfigError`` for invalid terms, agents, files or an invalid OBJID."""
+        """Raise ``ConfigError`` for invalid terms, agents, files or OBJID."""
         self.terms.check(self.agents)
         if objid:
             links.check_objid(self.terms, objid)
@@ -135,11 +135,11 @@ class Csip(CsipPackage, Dialect):
 
     @classmethod
     def packed_objid(cls, objid: str, options: DialectOptions | None) -> str:
-        """Return an OBJID that is, letter by letter, a name for the root folder in the pack (CSIP1)."""
+        """Return an OBJID that can be the name of the root folder in the pack (CSIP1)."""
         return links.packed_objid(CsipOptions.of(options).link_style, objid)
 
     def archive_path(self, objid: str, name: str) -> str:
-        """Return the archive's path: among the data of the parent's representation (SIARD_15)."""
+        """Return the archive's path, in the data of the parent's representation (SIARD_15)."""
         return f"{folder_name(objid)}/{self.representation}/{DATA}/{name}{SIARD}"
 
     @classmethod
@@ -148,7 +148,7 @@ class Csip(CsipPackage, Dialect):
         return folder_name(objid)
 
     def spot(self, *, number: int, index: int, parent: str, name: str, word: str, folder: str) -> SegmentSpot:
-        """Return the place of a child: its LOBs have the path of the merged representation."""
+        """Return the place of a child; its LOBs have the same path there as once merged."""
         objid = links.child_objid(self.terms, parent, word, word.removeprefix(name))
         ip = folder_name(objid)
         content = f"{ip}/{self.representation}/{DATA}/{folder}"
@@ -187,7 +187,7 @@ class Csip(CsipPackage, Dialect):
         group = self.write_archive(ip, content, part.label)
         with closing(Placements()) as documentation:
             if self.documentation is not None:
-                ip.copy_tree("documentation", self.documentation, documentation)
+                ip.copy_documentation(self.documentation, documentation)
             facts = self.write_package(ip, part, group, documentation.runs)
             facts["history"] = content.notes
             if content.children:
@@ -204,7 +204,7 @@ class Csip(CsipPackage, Dialect):
         representation: str | None,
         header: Iterable[Fact],
     ) -> Adopted:
-        """Return the parent's documents and terms to be kept: those that no option replaces."""
+        """Return the parent's documents and terms that no option replaces."""
         facts = list(header)
         given = _with_stated(CsipOptions.of(options), facts)
         descriptive = given.descriptive
@@ -246,7 +246,7 @@ class Csip(CsipPackage, Dialect):
             "were put together. Every file was compared with the digest in its METS while it was copied.",
         )
         with writing.NewFile(content.work / "listed.xml", is_synced=False) as rows:
-            placed = data.passing(content.placing, rows, self.stated(), data.other_type)
+            placed = data.write_through(content.placing, rows, self.stated(), data.other_type)
             mets = self.write_representation(
                 ip,
                 replace(data, written=rows),
@@ -256,7 +256,7 @@ class Csip(CsipPackage, Dialect):
             )
         with closing(Placements()) as documentation:
             if self.documentation is not None:
-                ip.copy_tree("documentation", self.documentation, documentation)
+                ip.copy_documentation(self.documentation, documentation)
             for names in () if self.documentation is not None else content.documentation:
                 documentation.add(ip.copy("/".join(names), content.root, names))
             group = self.group(ip, mets, data)
@@ -271,16 +271,16 @@ DIALECT = Csip
 
 
 def _with_stated(options: CsipOptions, header: Iterable[Fact]) -> CsipOptions:
-    """Return options with the terms and agents that a METS states for those not given."""
+    """Return options, with the terms and agents of a METS in place of those not given."""
     usual = CsipOptions()
     is_given = {
         each.name
         for each in fields(GivenTerms)
         if each.name in options.given or getattr(options, each.name) != getattr(usual, each.name)
     }
-    terms, agents = _stated(header)
+    terms, agents = _stated_terms(header)
     if "profile" in is_given and options.profile == "sip":
-        is_given.add("package_type")  # which is of that profile, whatever the parent's was
+        is_given.add("package_type")  # that of the profile sip replaces the parent's
     is_other = "profile" in is_given and options.profile != terms.get("profile")
     if is_other or is_given & {"csip_version", "sip_version"}:
         is_given |= {"csip_version", "sip_version"}
@@ -294,18 +294,18 @@ def _with_stated(options: CsipOptions, header: Iterable[Fact]) -> CsipOptions:
 
 
 def _kept_profile(options: CsipOptions, header: Iterable[Fact]) -> str | None:
-    """Return the stated PROFILE if no option expresses or replaces it, and it goes with them."""
+    """Return the PROFILE of a METS if options neither express, replace nor forbid it, or None."""
     is_replaced = "profile" in options.given or options.profile != PROFILES[0] or options.csip_version
     stated = "".join(fact.profile or "" for fact in header if isinstance(fact, Root))
     is_kept = not is_replaced and profile_name(stated) not in PROFILES and goes_with(stated, options)
     return stated if stated and is_kept else None
 
 
-def _stated(facts: Iterable[Fact]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _stated_terms(facts: Iterable[Fact]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the ``GivenTerms`` and ``Agents`` that a package's METS states in root and header.
 
-    What CSIP and SIP have no term for is left out; of several organisations in one role the first counts, and
-    a creator submits where no organisation has the role of a submitter.
+    Values that are no terms of CSIP and SIP are left out. The first of several organisations in a role
+    counts; without a SUBMITTER the CREATOR is the submitter.
     """
     terms: dict[str, Any] = {}
     agents: dict[str, Any] = {}

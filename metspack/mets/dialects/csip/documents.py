@@ -1,4 +1,4 @@
-"""Documents of CSIP packages: shared facts of METS and PREMIS, and descriptive metadata."""
+"""Documents of CSIP packages: facts that METS and PREMIS share, and descriptive metadata."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ WITHOUT_LINKS = {"parent": None, "children": None, "split": None, "ancestors": N
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """A descriptive file: its path, and its kind in METS's words (MDTYPE) or by its root's name."""
+class DescriptiveFile:
+    """A file with descriptive metadata: its path, MDTYPE and OTHERMDTYPE."""
 
     path: Path
     mdtype: str
@@ -36,7 +36,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """Description of a database from the metadata of its archive; "" for absent values."""
+    """The description of a database in its archive's metadata; absent values are ""."""
 
     title: str
     description: str = ""
@@ -49,7 +49,7 @@ class Description:
 class IpRole:
     """The role of an IP in its package; ``title`` and ``parent`` are "" for the parent.
 
-    ``is_whole``: there are no others.
+    ``is_whole``: it is the only IP of the package.
     """
 
     role: str
@@ -83,7 +83,7 @@ RELOCATION = Event(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsipDocuments:
-    """Facts that all documents of a package share. ``created`` is the only clock value, as xs:dateTime."""
+    """The facts that all documents of a package share; ``created`` is an xs:dateTime."""
 
     terms: Terms
     agents: Agents
@@ -98,11 +98,11 @@ class CsipDocuments:
         return f"{REPRESENTATIONS_FOLDER}/{self.terms.representation}"
 
     def label(self, part: str) -> str:
-        """Return the label of the part of the database that an IP holds."""
+        """Return the LABEL of an IP with a part of the database."""
         return f"{self.description.title}: {part}"
 
     def stated(self) -> dict[str, object]:
-        """Return the facts of the METS template that are the same in all documents."""
+        """Return the facts for the METS template that are the same in all documents."""
         return {
             "created": self.created,
             "package_type": self.terms.package_type,
@@ -120,7 +120,7 @@ class CsipDocuments:
         objects: Iterator[FileObject | str],
         done: Iterable[Event],
     ) -> PlacedRun:
-        """Write a PREMIS document about an IP or representation, and the actions on it."""
+        """Write the PREMIS document of an IP or representation, with the actions (``done``) on it."""
         facts = {
             "top": top,
             "files": (each if isinstance(each, str) else premis.text_of(each) for each in objects),
@@ -139,7 +139,7 @@ class CsipDocuments:
         objects: Iterator[FileObject | str],
         done: Iterable[Event],
     ) -> PlacedRun:
-        """Write PREMIS and METS of a representation; return the METS as the IP's METS lists it."""
+        """Write PREMIS and METS of a representation; return the METS as a file of the IP."""
         folder = self.representation
         top = PremisWhole(
             category="representation",
@@ -164,7 +164,7 @@ class CsipDocuments:
 
 
 def replaced_digests(history: Iterable[str]) -> Iterator[Event]:
-    """Yield the actions on messageDigests that are in the notes on the source of an archive."""
+    """Yield the events about messageDigests in the notes on the source of an archive."""
     for words in history:
         replaced = ReplacedDigest.parsed(words)
         if replaced is not None and replaced.found is not None:
@@ -178,11 +178,11 @@ def included(objid: str) -> Relationship:
     return Relationship(kind="is included in", objects=(objid,))
 
 
-# --- Descriptive metadata (dmdSec): a given file, or Dublin Core from the archive's metadata.xml ------------
+# --- Descriptive metadata (dmdSec): a person's file, or Dublin Core from the archive's metadata.xml ---------
 
 
-def read_given(path: Path) -> Given:
-    """Return the kind of a given file; raises ``ConfigError`` unless it is readable XML."""
+def read_dmd(path: Path) -> DescriptiveFile:
+    """Return a descriptive file; raises ``ConfigError`` unless it is readable XML."""
     name, namespace = "", ""
 
     def root(tag: str, _attributes: dict[str, str]) -> None:
@@ -207,11 +207,11 @@ def read_given(path: Path) -> Given:
             f"the descriptive metadata {path} cannot be read: {why}", hint="Check the path of --descriptive."
         ) from None
     mdtype = MDTYPES.get(namespace) or MDTYPES_BY_ROOT.get(name.casefold(), "OTHER")
-    return Given(path=path, mdtype=mdtype, othermdtype=name if mdtype == "OTHER" else "")
+    return DescriptiveFile(path=path, mdtype=mdtype, othermdtype=name if mdtype == "OTHER" else "")
 
 
 def described(name: str, metadata: Metadata | None) -> Description:
-    """Return the description of the database of an archive; without one it has only the name."""
+    """Return the description of an archive's database; without an archive, of ``name`` only."""
     if metadata is None:
         return Description(title=name)
     return Description(
@@ -228,7 +228,8 @@ def dublin_core(
 ) -> Iterator[tuple[str, str]]:
     """Yield the Dublin Core elements of the IP ``objid``: name and text, in the order of DCMES.
 
-    ``part`` is the part of the database in a child, ``parent`` its parent's OBJID; "" for a parent.
+    For a child, ``part`` is the part of the database in it and ``parent`` its parent's OBJID; else both are
+    "".
     """
     yield "title", f"{stated.title}: {part}" if part else stated.title
     if stated.owner:

@@ -1,4 +1,4 @@
-"""Files of one IP during its writing, and their entries in METS."""
+"""Write the files of one IP, and their entries in METS."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ ABOUT = "about-this-package.txt"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileGroup:
-    """A fileGrp and its div in the CSIP structMap, or ""; its paths are below ``folder``.
+    """A fileGrp, and its div in the CSIP structMap, or ""; its paths are below ``folder``.
 
-    ``archive`` is the ID of the file that is the SIARD archive; ``mets`` the file that a representation's div
-    points to; ``files`` begins anew at every call. ``written`` are their rows, where these were written
-    before.
+    ``archive`` is the ID of the SIARD archive among its files; ``mets`` is the METS that a representation's
+    div points to. Every call of ``files`` begins again. ``written`` has the rows of the files, if they are
+    written already.
     """
 
     id: str
@@ -48,11 +48,11 @@ class FileGroup:
     written: writing.NewFile | None = None
 
     def href(self, path: str) -> str:
-        """Return the reference to one of its files from the METS."""
+        """Return the METS's reference to one of its files."""
         return terms.href((self.folder + path).split("/"))
 
     def rows(self, stated: Mapping[str, Any], other_type: str) -> Iterator[str]:
-        """Yield the group's files as METS has them, many at a time; ``stated`` are shared facts."""
+        """Yield the rows of its files for METS, many at a time; ``stated`` are shared facts."""
         if self.written is not None:
             blocks = self.written.read_back(0, self.written.size)
             yield from map(Markup, codecs.iterdecode(blocks, "utf-8"))
@@ -61,10 +61,10 @@ class FileGroup:
         for each in self.files():
             yield text(each)
 
-    def passing(
+    def write_through(
         self, files: Iterable[PlacedRun], rows: writing.NewFile, stated: Mapping[str, Any], other_type: str
     ) -> Iterator[PlacedRun]:
-        """Yield files while their rows are written, as ``rows`` would give them."""
+        """Yield files, and write the rows of each, as of the method ``rows``, to the file ``rows``."""
         text = self._make_text(stated, other_type)
         for each in files:
             rows.write(text(each).encode())
@@ -90,7 +90,7 @@ def _row(file: Mapping[str, Any], **facts: object) -> str:
 
 
 class IpFolder:
-    """The folder of one IP during its writing; ``files`` are the digests of its files, by path."""
+    """The folder of one IP that is written; ``files`` are the digests of its files by path."""
 
     def __init__(self, package: Path, folder: str, objid: str, checksum: str) -> None:
         self.objid = objid
@@ -105,15 +105,15 @@ class IpFolder:
         return filetable.algorithms(self._checksum)
 
     def prepare(self, path: str) -> Path:
-        """Make the folder of a file of the IP; return the path for the file."""
+        """Make the folder for a file of the IP; return the file's path."""
         target = self._package / self._folder / path
         writing.make_directories(target.parent)
         return target
 
     def register(self, path: str, hashers: Hashers, head: bytes = b"") -> PlacedRun:
-        """Add a written file to those of the IP; return it as METS lists it.
+        """Add a written file to ``files``; return it as METS lists it.
 
-        Its media type is that of its extension, unless its first bytes rule that out.
+        Its media type is that of its extension, unless its first bytes (``head``) contradict.
         """
         self.files[f"{self._folder}/{path}"] = hashers
         kind = mediatypes.media_type(None, path.rpartition(".")[2])
@@ -127,7 +127,7 @@ class IpFolder:
     def render(
         self, path: str, template: str, facts: Mapping[str, Any], folder: Path = TEMPLATES
     ) -> PlacedRun:
-        """Write a document from one of the templates in a folder, the dialect's if no other."""
+        """Write a document with a template from a folder, by default the dialect's."""
         return self.register(
             path, writer.write_document(self.prepare(path), folder, template, facts, self.algorithms)
         )
@@ -153,15 +153,15 @@ class IpFolder:
                 hint="It was to go into the package; see that it is there and that you may read it.",
             ) from None
 
-    def copy_tree(self, folder: str, root: Path, into: Placements) -> None:
-        """Copy all files below ``root``, in the order of their paths."""
+    def copy_documentation(self, root: Path, into: Placements) -> None:
+        """Copy all files below ``root`` by path to the folder documentation; add them to ``into``."""
         for names in below(root):
-            into.add(self.copy(f"{folder}/{'/'.join(names)}", root, names))
+            into.add(self.copy("/".join(("documentation", *names)), root, names))
 
     def reference(
         self, file: PlacedRun, mdtype: str, othermdtype: str = "", *, below: str = ""
     ) -> dict[str, object]:
-        """Return a written metadata file as an mdRef names it, in a METS in the folder ``below``."""
+        """Return the values of an mdRef to a written file, in a METS in the folder ``below``."""
         return {
             "id": file.id[0],
             "href": terms.href(file.path[0].removeprefix(below).split("/")),
@@ -174,14 +174,14 @@ class IpFolder:
 
 
 def below(root: Path) -> Iterator[tuple[str, ...]]:
-    """Yield the names of all files below a folder by path; raises as ``walking`` does."""
+    """Yield all files below a folder, as names, sorted by path; raises as ``walking`` does."""
     with closing(walking.entries(root)) as found:
         files = [path for path, stamp in found if stamp is not None]
     yield from sorted(files, key=lambda path: "/".join(path).encode("utf-8", "surrogateescape"))
 
 
 def check_documentation(root: Path) -> None:
-    """Raise ``ConfigError`` unless a folder's files can be a package's documentation."""
+    """Raise ``ConfigError`` unless a folder can be a package's documentation."""
     if not root.is_dir():
         raise ConfigError(
             f"the documentation {root} is not a folder",

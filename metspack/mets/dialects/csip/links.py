@@ -1,8 +1,8 @@
 """Links between parent and children of CSIP packages, in each style; pure.
 
-Identity (the OBJID) and location (a relative URL) are side by side in one div; METS has no room for a
-checksum there, so that a file entry of the parent gives the fixity of each child's METS. A parent that names
-its children only by OBJID refers to no file outside its own folder, and gives no such fixity.
+One div has identity (the OBJID) and location (a relative URL). As a div has no checksum, a file entry of the
+parent states the fixity of each child's METS. A parent that names its children only by OBJID refers to no
+file outside its folder, and states no such fixity.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _URN_UUID = "urn:uuid:"
 
 
 Linked = dict[str, str]
-"""Another IP as METS names it, by ``href``; ``file`` is the ID of its METS's entry."""
+"""The values of a link to an IP: ``href`` locates it, ``file`` is the ID of its METS's entry."""
 
 LinkMap = dict[str, str]
-"""The words of a structMap that links IPs: its TYPE and LABEL, and its divs', or ""."""
+"""The TYPE and LABEL of a structMap of links, and those of its divs, or ""."""
 
 
 def check_objid(terms: Terms, objid: str) -> None:
-    """Raise ``ConfigError`` for a parent's OBJID that is impossible as a folder or link."""
+    """Raise ``ConfigError`` for a parent's OBJID that cannot name a folder or be in a link."""
     folder_name(objid)
     if terms.link_style == "csip-large" and not is_urn(objid):
         raise ConfigError(
@@ -35,10 +35,10 @@ def check_objid(terms: Terms, objid: str) -> None:
 
 
 def packed_objid(link_style: str, objid: str) -> str:
-    """Return a default OBJID without colons, which folder names cannot have on every system.
+    """Return a default OBJID without colons, which names of folders cannot have on every system.
 
-    ``urn:uuid:`` becomes ``uuid-``; in the style csip-large, which names packages by URN only, the OBJID
-    remains a URN.
+    ``urn:uuid:`` becomes ``uuid-``. In the style csip-large, which names packages only by URN, the OBJID
+    stays.
     """
     if link_style == "csip-large" or not objid.startswith(_URN_UUID):
         return objid
@@ -46,10 +46,10 @@ def packed_objid(link_style: str, objid: str) -> str:
 
 
 def child_objid(terms: Terms, parent: str, word: str, suffix: str) -> str:
-    """Return the OBJID of a child: a uuid if the parent's is one, else the parent's with a suffix.
+    """Return the OBJID of a child: a uuid if the parent's is one, else the parent's with ``suffix``.
 
-    ``word`` names the segment, ``suffix`` distinguishes it from others of the parent. In the style of the
-    recommendation the OBJID is an NCName, for it is the ID of a file entry as well.
+    ``word`` names the segment, ``suffix`` differs for each child of the parent. In the style of the
+    recommendation the OBJID is an NCName, as it is also the ID of a file entry.
     """
     by_id = terms.link_style == "recommendation"
     if parent.casefold().startswith(_URN_UUID):
@@ -59,16 +59,16 @@ def child_objid(terms: Terms, parent: str, word: str, suffix: str) -> str:
 
 
 def loctype(terms: Terms, objid: str) -> str:
-    """Return the LOCTYPE of an OBJID; a word that METS lacks stands for OTHER with that word."""
+    """Return the LOCTYPE of an OBJID; one that METS lacks becomes the OTHERLOCTYPE of OTHER."""
     if is_urn(objid):
         return "URN"
-    # In the recommendation the name is also that of a file entry in the same METS.
+    # In the recommendation the name is also the ID of a file entry in the same METS.
     return "OBJID" if terms.link_style == "recommendation" else "IDENTIFIER"
 
 
 def linked(terms: Terms, objid: str, other: str, *, label: str, file: str = "") -> Linked:
-    """Return the IP ``other`` as the METS of the IP ``objid`` names it; ``label`` is for people."""
-    # The recommendation has no location there: the file entry of the same name gives it.
+    """Return a link to ``other`` in the METS of the IP ``objid``; ``label`` is for people."""
+    # The recommendation has the location in the file entry of the same name.
     by_id = terms.link_style == "recommendation"
     return {
         "id": ids.element_id(objid, f"{other} link"),
@@ -81,13 +81,13 @@ def linked(terms: Terms, objid: str, other: str, *, label: str, file: str = "") 
 
 
 def child_loctype(terms: Terms, objid: str) -> str:
-    """Return the LOCTYPE by which a parent names a child: that of an entry's ID if it has one."""
+    """Return the LOCTYPE of a parent's link to a child: IDENTIFIER if no entry has its OBJID."""
     found = loctype(terms, objid)
     return "IDENTIFIER" if terms.is_by_objid and found == "OBJID" else found
 
 
 def child(terms: Terms, objid: str, other: str, *, label: str, file: str) -> Linked:
-    """Return the child ``other`` as its parent's METS names it: with a location, or only by OBJID."""
+    """Return a parent's link to the child ``other``, with a location or only the OBJID."""
     found = linked(terms, objid, other, label=label, file=file)
     if not terms.is_by_objid:
         return found
@@ -95,7 +95,7 @@ def child(terms: Terms, objid: str, other: str, *, label: str, file: str) -> Lin
 
 
 def mets_href(objid: str) -> str:
-    """Return the reference from one IP's METS to that of another IP beside it."""
+    """Return the reference from an IP's METS to that of another IP beside it."""
     return href(("..", folder_name(objid), CSIP_METS))
 
 
@@ -105,7 +105,7 @@ def file_id(terms: Terms, parent: str, child: str) -> str:
 
 
 def parent_map(terms: Terms, objid: str) -> LinkMap:
-    """Return the structMap in which the child ``objid`` names its parent."""
+    """Return the structMap with the link of the child ``objid`` to its parent."""
     one = f"parent {terms.package_type}"
     words = {
         "aip": {"label": one, "div": f"{terms.package_type} parent identifier"},
@@ -116,7 +116,7 @@ def parent_map(terms: Terms, objid: str) -> LinkMap:
 
 
 def children_map(terms: Terms, objid: str) -> LinkMap:
-    """Return the structMap in which the parent ``objid`` names its children."""
+    """Return the structMap with the links of the parent ``objid`` to its children."""
     one = f"child {terms.package_type}"
     words = {
         "aip": {"label": f"{one}s", "div": f"{one}s", "child": one},

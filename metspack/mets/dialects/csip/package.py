@@ -1,4 +1,4 @@
-"""CSIP packages: their options, and the documents and groups that their METS share."""
+"""CSIP packages: their options, and the documents and groups of their METS."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from metspack.mets.dialects.csip.documents import (
     RELOCATION,
     WITHOUT_LINKS,
     CsipDocuments,
-    Given,
+    DescriptiveFile,
     IpRole,
     dublin_core,
     included,
@@ -54,9 +54,10 @@ Files = Callable[[], Iterable[PlacedRun]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsipOptions(GivenTerms, DialectOptions):
-    """Options of the CSIP dialect: see ``terms`` for the terms, and ``CsipPackage`` for the paths.
+    """Options of the CSIP dialect: those of ``GivenTerms``, and the paths of ``CsipPackage``.
 
-    ``given`` are the names of terms that hold for a merged package although they are the defaults.
+    ``given`` are the names of options that a person gave, which a merged package takes even if they have the
+    default.
     """
 
     agents: Agents = field(default_factory=Agents)
@@ -74,14 +75,14 @@ class CsipOptions(GivenTerms, DialectOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CsipPackage(CsipDocuments):
-    """Facts of a CSIP package; writes its representation, documents and groups.
+    """The facts of a CSIP package; writes its representation, documents and groups.
 
-    ``descriptive`` replaces the Dublin Core made from ``description``, in the parent; ``documentation`` is a
-    folder for the parent, ``schemas`` one for every IP (None: the project's own). ``roda_ancestors`` adds the
-    structMap that RODA reads.
+    ``descriptive`` replaces, in the parent, the Dublin Core of ``description``; ``documentation`` is a folder
+    for the parent, ``schemas`` one for every IP, None for metspack's. ``roda_ancestors`` adds the structMap
+    that RODA reads.
     """
 
-    descriptive: Given | None = None
+    descriptive: DescriptiveFile | None = None
     documentation: Path | None = None
     schemas: Path | None = None
     roda_ancestors: bool = False
@@ -89,7 +90,7 @@ class CsipPackage(CsipDocuments):
     # --- the representation -----------------------------------------------------------------------------
 
     def data_group(self, ip: IpFolder, files: Files, folder: str, *, archive: str) -> FileGroup:
-        """Return the group of a representation's data; ``archive`` is the ID of its archive, or ""."""
+        """Return the group of a representation's data; ``archive`` is its archive's ID, or ""."""
         other = self.terms.other_type(has_archive=bool(archive))
         return FileGroup(
             id=ip.id("data group"),
@@ -103,7 +104,7 @@ class CsipPackage(CsipDocuments):
         )
 
     def write_archive(self, ip: IpFolder, content: ParentContent, label: str) -> FileGroup:
-        """Write the representation with the archive; return its group in the package's METS."""
+        """Write the representation of the archive; return its group in the package's METS."""
         siard = content.siard
         if siard is None:
             raise AssertionError("there is no archive, which check would have reported")
@@ -131,7 +132,7 @@ class CsipPackage(CsipDocuments):
         return self.group(ip, mets, data)
 
     def split_objects(self, lobs: Iterable[SplitLob], parts: Iterable[SplitPart]) -> Iterator[FileObject]:
-        """Yield the objects of split LOBs, whose parts come in the same order."""
+        """Yield the PREMIS objects of split LOBs; ``parts`` are in the same order."""
         whole_and_parts = zip(lobs, groupby(parts, itemgetter(0)), strict=True)
         for (identifier, size, kind, checksum), (_, named) in whole_and_parts:
             has = Relationship(kind="has part", objects=tuple(part for _, part, _ in named))
@@ -145,7 +146,7 @@ class CsipPackage(CsipDocuments):
             )
 
     def group(self, ip: IpFolder, mets: PlacedRun, data: FileGroup) -> FileGroup:
-        """Return the group of the package's METS that contains a representation's METS."""
+        """Return the group with a representation's METS in the package's METS."""
         return FileGroup(
             id=ip.id("representation group"),
             use=self.terms.package_use,
@@ -165,7 +166,7 @@ class CsipPackage(CsipDocuments):
         representation: FileGroup,
         documentation: Files = tuple,
     ) -> dict[str, Any]:
-        """Write a package's files beside representation and METS; return facts for its METS."""
+        """Write an IP's files besides representation and METS; return the facts for its METS."""
         names = schema_files(self._schemas)
         schemas = [ip.copy(f"schemas/{name}", self._schemas, (name,)) for name in names]
         described = self._write_descriptive(ip, part)
@@ -213,7 +214,7 @@ class CsipPackage(CsipDocuments):
         return ip.reference(ip.render(_DUBLIN_CORE, "dublin-core.xml.j2", {"terms": terms}), "DC")
 
     def _write_about(self, ip: IpFolder, part: IpRole) -> PlacedRun:
-        """Write the text that describes an IP for people, in its documentation."""
+        """Write the text about an IP for people into its documentation."""
         facts = {
             "title": part.label,
             "objid": ip.objid,
@@ -227,7 +228,7 @@ class CsipPackage(CsipDocuments):
         return ip.write(f"documentation/{ABOUT}", [text.encode()])
 
     def above(self, ip: IpFolder, parent: str) -> dict[str, Any]:
-        """Return the facts on its parent in an IP's METS."""
+        """Return the facts about its parent for an IP's METS."""
         linked = links.linked(self.terms, ip.objid, parent, label="the parent IP")
         facts: dict[str, Any] = {"parent": {**links.parent_map(self.terms, ip.objid), "ip": linked}}
         if self.roda_ancestors:
@@ -235,7 +236,7 @@ class CsipPackage(CsipDocuments):
         return facts
 
     def add_children(self, facts: dict[str, Any], content: ParentContent) -> None:
-        """Add the links to the children, and any file entries with the fixity of their METS."""
+        """Add to ``facts`` the links to the children, and file entries with their METS's fixity."""
         words = links.children_map(self.terms, content.objid)
         facts["children"] = {**words, "ips": (self._linked(content.objid, each) for each in content.children)}
         if not self.terms.is_by_objid:
@@ -251,7 +252,7 @@ class CsipPackage(CsipDocuments):
         self.add_split(facts, content, loctype)
 
     def add_split(self, facts: dict[str, Any], content: ParentContent | MergedContent, loctype: str) -> None:
-        """Add the structMap of split LOBs, if any; ``loctype`` is that of the IPs with their parts."""
+        """Add to ``facts`` the structMap of split LOBs, if any, with the IPs' ``loctype``."""
         if next(iter(content.parts()), None) is not None:
             facts["split"] = {
                 "id": ids.element_id(content.objid, "split LOBs"),
@@ -283,7 +284,7 @@ class CsipPackage(CsipDocuments):
 
 
 def _listed(files: Sequence[tuple[str, str, int, str]], media_type: str) -> PlacedRun:
-    """Return files by their IDs, paths, sizes and checksums in METS, without MD5 and SHA-256."""
+    """Return files, given by ID, path, size and checksum in METS, as a run."""
     ids, paths, sizes, checksums = zip(*files, strict=True)
     kinds = [media_type] * len(files)
     return PlacedRun(id=ids, path=paths, size=sizes, media_type=kinds, checksum=checksums)

@@ -10,12 +10,12 @@ from metspack import uris
 from metspack.errors import ConfigError
 
 PROFILES = ("csip", "cits-siard", "sip")
-"""The METS profiles that a package can declare: their values of the same attributes differ."""
+"""The METS profiles that a package can declare, which differ in values of attributes."""
 
 PACKAGE_TYPES = ("SIP", "AIP", "DIP")
 LINK_STYLES = ("aip", "csip-large", "recommendation")
 CHILD_LINKS = ("location", "objid")
-"""The forms of a parent's links to children: with location and fixity, or only the OBJID."""
+"""The forms of a parent's links to children: location and fixity, or only the OBJID."""
 
 REPRESENTATION = "rep1"
 
@@ -31,7 +31,7 @@ CONTENT_TYPES = (CITS_SIARD, "SIARD1", "SIARD2", "SIARDDK")
 """The content information types of databases in CSIP's vocabulary."""
 
 LOBS = "SIARD_lobs"
-"""The content type of a representation that only has LOBs (CITS SIARD §3.8)."""
+"""The content type of a representation with only LOBs (CITS SIARD §3.8)."""
 
 PROFILE_URLS = {
     "csip": ("https://earkcsip.dilcis.eu/profile/E-ARK-CSIP.xml",) * 2,
@@ -46,7 +46,7 @@ PROFILE_URLS = {
 CSIP_VERSIONS = ("2.0.4", "2.1.0", "2.2.0")
 SIP_VERSIONS = (*CSIP_VERSIONS, "2.3.0")
 _FIRST, _NEWEST = SIP_VERSIONS[0], CSIP_VERSIONS[-1]
-_WITH_SUBMITTER = SIP_VERSIONS[SIP_VERSIONS.index("2.3.0") :]  # as a role of its own
+_WITH_SUBMITTER = SIP_VERSIONS[SIP_VERSIONS.index("2.3.0") :]  # as an OTHERROLE
 _STATED = re.compile(
     r"https?://eark(csip|sip)\.dilcis\.eu/profile/[^/]+-v(\d+)-(\d+)-(\d+)\.xml", re.IGNORECASE
 )
@@ -73,9 +73,9 @@ class HeaderAgent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agents:
-    """The agents of a package: those who submit it, created the data, preserve it and made it.
+    """The agents of a package: who submits it, created the data, preserves it, and made it.
 
-    All are names of organisations or ""; the codes are identification codes.
+    All are names of organisations, or ""; those ending with ``_code`` are identification codes.
     """
 
     submitter: str = ""
@@ -106,7 +106,7 @@ class Agents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenTerms:
-    """Terms that can be chosen; a version that is "" is the newest, or that of the PROFILE."""
+    """Terms that options choose; a version "" stands for the newest, or that of the PROFILE."""
 
     profile: str = PROFILES[0]
     csip_version: str = ""
@@ -120,10 +120,10 @@ class GivenTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms(GivenTerms):
-    """Terms that all METS of a package share.
+    """The terms that all METS of a package share.
 
-    ``version`` is that of SIARD, None for LOBs that belong to no archive. ``mets_profile`` is a PROFILE that
-    replaces that of ``profile``.
+    ``version`` is that of SIARD, or None without an archive. ``mets_profile`` is a PROFILE in place of that
+    of ``profile``.
     """
 
     version: str | None
@@ -178,7 +178,7 @@ class Terms(GivenTerms):
         self._check_version()
 
     def _check_versions(self) -> None:
-        """Raise ``ConfigError`` for versions that contradict the profile, its address or each other."""
+        """Raise ``ConfigError`` for versions that contradict the profile, the PROFILE or each other."""
         if self.csip_version:
             _check_is_one_of("version of CSIP", self.csip_version, CSIP_VERSIONS)
         if self.sip_version:
@@ -221,7 +221,7 @@ class Terms(GivenTerms):
 
     @property
     def _address(self) -> str:
-        """The PROFILE of the version that is given, or "" without one."""
+        """The PROFILE of the chosen version, or "" without one."""
         given = self.sip_version or self.csip_version
         name = f"{'' if self.profile == 'sip' else 'C'}SIP"
         words = f"https://eark{name.lower()}.dilcis.eu/profile/E-ARK-{name}-v{given.replace('.', '-')}.xml"
@@ -246,7 +246,7 @@ class Terms(GivenTerms):
 
     @property
     def is_first(self) -> bool:
-        """True if METS is written by 2.0.4: one USE for all representations, the OBJID as a label."""
+        """True if METS follows 2.0.4: one USE for all representations, the OBJID as a LABEL."""
         return stated_version(self.package_profile)[1] == _FIRST
 
     @property
@@ -273,13 +273,13 @@ def stated_version(profile: str) -> tuple[str, str]:
 
 
 def profile_name(address: str) -> str:
-    """Return which of ``PROFILES`` an address is of, another site of E-ARK as it is, or ""."""
+    """Return the profile of an address, or the name of another site of E-ARK, or ""."""
     found = _SITE.fullmatch(address.strip())
     return "" if found is None else _SITES.get(found[1].lower(), found[1])
 
 
 def goes_with(address: str, terms: GivenTerms) -> bool:
-    """Return whether a package's type and content allow the address of a profile."""
+    """Return whether a package's type and content type allow the address of a profile."""
     name = profile_name(address)
     is_for_type = name in PROFILES or terms.package_type != PACKAGE_TYPES[0]
     return is_for_type and bool(name or terms.content_type != CITS_SIARD)
@@ -288,8 +288,8 @@ def goes_with(address: str, terms: GivenTerms) -> bool:
 def folder_name(objid: str) -> str:
     """Return the name of an IP's root folder: its OBJID with ``+`` for ``:``.
 
-    The rules are CSIP1, CSIPSTR2 and AIP21. Raises ``ConfigError`` for an OBJID that cannot be a folder's
-    name, here or on Windows.
+    The rules are CSIP1, CSIPSTR2 and AIP21. Raises ``ConfigError`` for an OBJID that cannot be the name of a
+    folder on every system.
     """
     name = objid.replace(":", "+")
     if not _FOLDER.fullmatch(name) or _DEVICES.fullmatch(name) or len(name) > _LONGEST - len(".partial"):
@@ -303,8 +303,8 @@ def folder_name(objid: str) -> str:
 def href(segments: Sequence[str]) -> str:
     """Return the reference to a file in a METS; raises ``ReferenceRefused`` as ``uris.quoted``.
 
-    A ``+`` is escaped, though RFC 3986 does not require it: E-ARK's folder names have it (AIP21), and
-    commons-ip decodes references as the form data of a web page, where it is a space.
+    A ``+``, which the names of folders contain (AIP21), is escaped although RFC 3986 does not require it:
+    commons-ip decodes references as form data, where it is a space.
     """
     return uris.quoted(segments).replace("+", "%2B")
 

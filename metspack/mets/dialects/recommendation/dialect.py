@@ -1,4 +1,4 @@
-"""The METS of the E-ARK recommendation for external LOBs, with the spellings of 0.16."""
+"""Write the METS of the E-ARK recommendation for external LOBs, in the spelling of 0.16."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from metspack.mets.filetable import PlacedRun
 class Recommendation(Dialect):
     """The dialect of the recommendation: the parent in the package's root, each child in its segment.
 
-    ``version`` is that of SIARD, None for LOBs that belong to no archive. ``href_style`` ``file-uri`` gives
-    0.16's pseudo-absolute references, which count from the package's root.
+    ``version`` is that of SIARD, or None without an archive. The ``href_style`` ``file-uri`` gives the
+    pseudo-absolute references of 0.16, relative to the package's root.
     """
 
     version: str | None
@@ -64,7 +64,7 @@ class Recommendation(Dialect):
             href_style=package.href_style,
         )
 
-    def check(self, objid: str) -> None:  # noqa: ARG002 -- any OBJID will do
+    def check(self, objid: str) -> None:  # noqa: ARG002 -- every OBJID is valid
         """Raise ``ConfigError`` for an agent or a profile that cannot be written."""
         for text in (*self.agents, self.profile):
             if not text.strip():
@@ -75,11 +75,11 @@ class Recommendation(Dialect):
             writer.finalized(text)
 
     def archive_path(self, objid: str, name: str) -> str:  # noqa: ARG002 -- the root is the parent's
-        """Return the archive's path: in the root."""
+        """Return the archive's path in the root."""
         return f"{name}{SIARD}"
 
     @classmethod
-    def parent_folder(cls, objid: str) -> str:  # noqa: ARG003 -- whoever it is
+    def parent_folder(cls, objid: str) -> str:  # noqa: ARG003 -- as for every parent
         """Return "": the root is the parent's."""
         return ""
 
@@ -151,7 +151,7 @@ class Recommendation(Dialect):
         return {path: writer.write_document(package / path, TEMPLATES, template, facts, algorithms)}
 
     def _href(self, folder: str, path: str) -> str:
-        """Return the reference to ``path`` below ``folder``, "" for the root, from the METS there."""
+        """Return the reference from the METS in ``folder``, "" for the root, to a path below it."""
         segments = path.split("/")
         if self.href_style != HREF_STYLES[0]:
             return uris.file_uri((*folder.split("/"), *segments) if folder else segments)
@@ -197,4 +197,4 @@ DIALECT = Recommendation
 
 
 PROFILE = "http://SIARD2.0.xml"
-"""The PROFILE of the recommendation's example; archives replace it by their own."""
+"""The PROFILE in the example of the recommendation; archives choose another."""
