@@ -33,11 +33,11 @@ class Split(Enum):
 
     ``FILL``: its first part fills the rest of the open segment, each further part fills one, and
     the last part's segment stays open for the LOBs that follow (recommendation 0.28 §5.3, the figure).
-    ``ALONE``: its parts share their segments with no other LOB (there in brackets). ``NEVER``: refused.
+    ``SEPARATE``: its parts share their segments with no other LOB (there in brackets). ``NEVER``: refused.
     """
 
     FILL = "fill"
-    ALONE = "alone"
+    SEPARATE = "alone"
     NEVER = "never"
 
 
@@ -216,7 +216,7 @@ class _Filling:
             self.end(ClosedBy.FILES)
         elif self.limits.bytes is not None and self.bytes + least > self.limits.bytes:
             self.end(ClosedBy.BYTES)
-        elif self.split is Split.ALONE and (is_part or self.ends_in_part):
+        elif self.split is Split.SEPARATE and (is_part or self.ends_in_part):
             self.end(ClosedBy.SPLIT)
 
     def _take(self, run: LobRun) -> Slot:

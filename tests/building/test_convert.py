@@ -34,7 +34,7 @@ from tests.trees import names, tree
 
 SAMPLES = CHECKOUT / "samples" / "northwind"
 OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z", limits=Limits(files=3))
-OTHER = replace(OPTIONS, layout="siard22", limits=Limits(files=2, bytes=5_000), split=Split.ALONE)
+OTHER = replace(OPTIONS, layout="siard22", limits=Limits(files=2, bytes=5_000), split=Split.SEPARATE)
 
 
 def errors(package: Path) -> list[str]:
@@ -96,7 +96,7 @@ def segmented(*layouts: str) -> st.SearchStrategy[BuildOptions]:
         st.sampled_from(layouts),
         st.none() | st.integers(1, 4),
         BYTES,
-        st.sampled_from([Split.FILL, Split.ALONE]),
+        st.sampled_from([Split.FILL, Split.SEPARATE]),
         st.sampled_from(list(FolderStyle)),
     )
 

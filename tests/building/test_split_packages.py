@@ -93,7 +93,7 @@ def test_a_package_without_split_lobs_says_nothing_of_them(tmp_path: Path) -> No
         st.just(OPTIONS),
         limits=st.builds(Limits, files=st.none() | st.integers(1, 4), bytes=st.integers(8, 25)),
         layout=st.sampled_from(sorted(LAYOUTS)),
-        split=st.sampled_from((Split.FILL, Split.ALONE)),
+        split=st.sampled_from((Split.FILL, Split.SEPARATE)),
     ),
     method=st.sampled_from((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)),
 )

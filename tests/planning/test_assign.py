@@ -89,7 +89,7 @@ DIVISIONS = st.builds(
     Division,
     limits=st.builds(Limits, files=st.none() | st.integers(1, 5), bytes=st.none() | st.integers(3, 20)),
     layout=st.sampled_from(tuple(LAYOUTS.values())),
-    split=st.sampled_from((Split.FILL, Split.ALONE)),
+    split=st.sampled_from((Split.FILL, Split.SEPARATE)),
 )
 
 

@@ -84,7 +84,7 @@ def test_the_default_preset_is_the_recommendations() -> None:
     st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=9), max_size=5),
     st.none() | st.integers(1, 5),
     st.none() | st.integers(1, 20),
-    st.sampled_from([Split.FILL, Split.ALONE]),
+    st.sampled_from([Split.FILL, Split.SEPARATE]),
     st.lists(st.booleans(), min_size=5, max_size=5),
 )
 def test_lobs_that_come_together_lie_where_they_lie_one_by_one(

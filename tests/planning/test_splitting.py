@@ -64,7 +64,7 @@ HUNDRED = Limits(files=100_000, bytes=100)
 RECORDS = "content/schema0/table2/lob4/record"
 
 
-@pytest.mark.parametrize("split", [Split.FILL, Split.ALONE])
+@pytest.mark.parametrize("split", [Split.FILL, Split.SEPARATE])
 def test_the_recommendations_figure(split: Split) -> None:
     files = [(f"N_lobseg_0/*{number}.bin", 5) for number in range(14)]
     found = [(path.replace(RECORDS, "*"), size) for path, size in laid(lobs(*FIGURE), HUNDRED, split)]
@@ -120,7 +120,7 @@ def test_a_table_that_comes_back_continues_with_its_numbers() -> None:
 
 
 LIMITS = st.builds(Limits, files=st.none() | st.integers(1, 6), bytes=st.none() | st.integers(1, 40))
-SPLITS = st.sampled_from([Split.FILL, Split.ALONE])
+SPLITS = st.sampled_from([Split.FILL, Split.SEPARATE])
 LAYOUT = st.sampled_from(list(LAYOUTS.values()))
 
 
@@ -236,7 +236,7 @@ def test_filled_segments_have_no_room(source: list[LobRun], limits: Limits, layo
 
 @given(sources(), LIMITS, LAYOUT)
 def test_parts_apart_share_no_segment(source: list[LobRun], limits: Limits, layout: Layout) -> None:
-    events = list(planned_events(source, limits, split=Split.ALONE, layout=layout))
+    events = list(planned_events(source, limits, split=Split.SEPARATE, layout=layout))
     reasons = {
         (each.container, each.index): each.closed_by for each in events if isinstance(each, PlannedSegment)
     }

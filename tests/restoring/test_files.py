@@ -58,7 +58,7 @@ LARGE = (
 """Twins with thousands of LOBs: the small archives are built in the other ways."""
 CASES = [
     *((parts, layout, Split.FILL) for parts, layout in spread(product(SMALL, sorted(LAYOUTS)), 5)),
-    *((SMALL[1], layout, split) for layout in LAYOUTS for split in (None, Split.ALONE)),
+    *((SMALL[1], layout, split) for layout in LAYOUTS for split in (None, Split.SEPARATE)),
     *(LARGE if THOROUGH else ()),
 ]
 OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z", limits=Limits(files=3))

@@ -45,7 +45,7 @@ _REAL = {
 """Real archives, where they are, and their names here."""
 _OF_BUILD = ("mets.xml", "manifest-*.txt")
 _OWN = {"warn/P013-S010__documentation_where_it_lies"}
-"""Packages with an absolute path of the folder that they were made in, which has no drive here."""
+"""Packages that state the absolute path of their folder, which has no drive here."""
 _NOT_HELD = re.compile(
     r'.*[<>:"\\|?*\x00-\x1f].*|.*[. ]|(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?', re.IGNORECASE | re.DOTALL
 )

@@ -1,7 +1,7 @@
-"""Command lines whose results are the same on each system: this runs them, and notes what came.
+"""Runs command lines whose results are the same on each system, and notes the results.
 
 ``python commands.py NOTES PART``: in the folder that it is run in, which has the samples; notes are JSON. It
-imports nothing but metspack, as it runs where the tests do not.
+imports only metspack, as it runs where the tests do not.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def commands(part: str) -> list[str]:
 
 
 def run(line: str, encoding: str = "utf-8") -> dict[str, Any]:
-    """Run a command in this process; return its code and what it printed to streams of an encoding."""
+    """Run a command in this process; return its code and the text of streams with an encoding."""
     from metspack import cli
 
     streams = [

@@ -92,7 +92,7 @@ class Environment:
 
 
 def make(folder: Path) -> Environment:
-    """Make what is missing of an environment, and install the checkout's metspack anew."""
+    """Make the missing parts of an environment, and install the checkout's metspack anew."""
     made = Environment(folder=folder)
     if not shutil.which("wine") and os.geteuid() == 0 and shutil.which("apt-get"):
         for line in (["update"], ["install", "-y", "--no-install-recommends", "wine", "wine64"]):

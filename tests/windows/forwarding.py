@@ -13,7 +13,7 @@ _ALIGNED = 0x200
 
 
 def library(name: str, function: str, other: str) -> bytes:
-    """Return a DLL for 64-bit Windows whose ``function`` is ``other``, as ``advapi32.SystemFunction036``."""
+    """Return a DLL for 64-bit Windows whose ``function`` is ``other``: ``DLL.name``."""
     tables = 40 + 4 + 4 + 2 + 2  # the directory, one address, one name, one number
     texts = [text.encode() + b"\0" for text in (name, function, other)]
     at = [_AT + tables + sum(map(len, texts[:number])) for number in range(3)]

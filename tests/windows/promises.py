@@ -1,6 +1,6 @@
 """Promises about files, tried on Windows: ``python promises.py`` in an empty folder with Northwind.siard.
 
-It imports nothing but metspack, as it runs where the tests do not.
+It imports only metspack, as it runs where the tests do not.
 """
 
 from __future__ import annotations
@@ -363,7 +363,7 @@ def a_process_that_is_started_ignores_ctrl_c_from_the_first_moment(_folder: Path
 
 
 @promise
-def a_killed_build_goes_on(folder: Path) -> None:
+def a_killed_build_is_resumed(folder: Path) -> None:
     line = [
         "build",
         str(folder.parent / "Northwind-full.siard"),
@@ -416,7 +416,7 @@ def a_file_without_holes_has_none(folder: Path) -> None:
 
 
 @promise
-def a_full_disk_is_told_by_numbers(folder: Path) -> None:
+def free_space_is_a_number(folder: Path) -> None:
     calls = windows()
 
     room = calls.statvfs(folder)
@@ -498,7 +498,7 @@ def what_is_not_there_says_so(folder: Path) -> None:
 
 @promise
 def a_signal_ends_a_command(folder: Path) -> None:
-    """It comes as soon as something is placed; what is done is kept, or nothing is left."""
+    """The signal comes at the first placed LOB; the target keeps finished work, or is gone."""
     for name, code in (("SIGINT", 130), ("SIGTERM", 143), ("SIGBREAK", 130)):
         words = f"build {folder.parent / 'Northwind-full.siard'} -o {folder / name} --max-files 1"
         program = (
@@ -535,7 +535,7 @@ def closing_the_window_ends_as_sigterm_does(_folder: Path) -> None:
 
 @promise
 def folders_are_exchanged_while_they_are_read(folder: Path) -> None:
-    """For some seconds a folder is exchanged for another; nothing of the other is read."""
+    """For some seconds a folder is exchanged for another, which is never read."""
     from metspack.files import reading
 
     for name, data in (("in", b"granted"), ("other", b"secret!")):
