@@ -80,16 +80,16 @@ class Assignment:
     Segments are numbered in the order of their first LOBs; ``segments`` counts those that are closed.
     ``keys`` are their containers and indexes; ``joined`` the numbers of those that begin with a further part
     of a LOB; ``cuts`` are the bytes at which their slices may be cut, if any. ``runs`` are the columns whose
-    LOBs move, each with the segments in which its LOBs begin, in the order of the cells, and a number of
-    cells in each. ``fingerprint`` is "" until all is planned. ``digests`` are the SHA-256 of the slices of
-    closed segments, ``costs`` the effort of placing them, in equivalent bytes.
+    LOBs move, each with the segments in which its LOBs begin, in the order of the cells, and behind each of
+    these the number of cells in it. ``fingerprint`` is "" until all is planned. ``digests`` are the SHA-256
+    of the slices of closed segments, ``costs`` the effort of placing them, in equivalent bytes.
     """
 
     segments: int = 0
     keys: SegmentKeys = field(default_factory=SegmentKeys)
     joined: set[int] = field(default_factory=set)
     cuts: dict[int, list[int]] = field(default_factory=dict)
-    runs: dict[Column, list[tuple[int, int]]] = field(default_factory=dict)
+    runs: dict[Column, array[int]] = field(default_factory=dict)
     files: int = 0
     lobs: int = 0
     split: int = 0
@@ -118,9 +118,11 @@ class Assignment:
         self.bytes += run.bytes
         if run.is_continued:
             return
-        runs = self.runs.setdefault(column_of(run.place), [])
-        before = runs.pop()[1] if runs and runs[-1][0] == number else 0
-        runs.append((number, before + len(run)))
+        runs = self.runs.setdefault(column_of(run.place), array("q"))
+        if runs and runs[-2] == number:
+            runs[-1] += len(run)
+        else:
+            runs.extend((number, len(run)))
         self.lobs += len(run)
         self.split += run.part is not None
         self.compressed += run.compressed
@@ -147,7 +149,7 @@ def assign(
 
     def departing() -> Iterator[LobRun]:
         for each in lobs:
-            writer.assigned.runs.setdefault(column_of(each.place), [])
+            writer.assigned.runs.setdefault(column_of(each.place), array("q"))
             record_departure(each)
             yield from sharing.firsts(each, division.layout.container(each.place))
 
@@ -307,14 +309,14 @@ class _SliceWriter:
 class SegmentsOfColumn:
     """Segments in which the LOBs of a column begin, one for each of its cells in their order."""
 
-    def __init__(self, runs: Iterable[tuple[int, int]]) -> None:
-        self._runs = iter(runs)
+    def __init__(self, runs: Iterable[int]) -> None:
+        self._numbers = iter(runs)
         self._segment = self._cells = 0
 
     def take(self, most: int) -> tuple[int, int]:
         """Return the segment of the column's next LOBs, and how many of ``most`` begin in it."""
         while not self._cells:
-            self._segment, self._cells = next(self._runs)
+            self._segment, self._cells = next(self._numbers), next(self._numbers)
         taken = min(most, self._cells)
         self._cells -= taken
         return self._segment, taken

@@ -174,7 +174,7 @@ def test_slices_hold_the_plan_and_assignments_its_counts(given: list[LobRun], di
         segments = SegmentsOfColumn(noted)
         cells = [each.place.id for each in lobs if column_of(each.place) == column]
         assert [segments.take(1)[0] for _ in cells] == [begins[each] for each in cells]
-        assert all(one != other for one, other in pairwise([number for number, _cells in noted]))
+        assert all(one != other for one, other in pairwise(noted[::2]))
 
 
 @pytest.mark.parametrize(("layout", "lobs"), [("lobseg", 1), ("siard22", 2)])
