@@ -394,7 +394,7 @@ class Ledger(tempdb.Scratch):
             if start == _BEGINNING:
                 raise self._damaged(1)
             raise ConfigError(
-                f"--ledger {self._path}: the file is no ledger of metspack, and is unchanged", hint=_NEW
+                f"--ledger {self._path}: the file is not a ledger of metspack, and is unchanged", hint=_NEW
             )
         if event.get("form") != _FORM:
             raise ConfigError(
