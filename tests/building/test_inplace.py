@@ -30,6 +30,7 @@ from metspack.model import Severity
 from metspack.sources.archive import Grants
 from tests import official, segmented_folders, siards
 from tests.siard import forging
+from tests.tables import tabled
 from tests.trees import names, tree
 
 CREATED = "2016-02-23T00:00:00Z"
@@ -603,19 +604,7 @@ def test_a_partial_folder_that_is_not_ours_is_left(folder: Path, words: bytes | 
 # --- names --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("path", "segment", "series", "number", "word"),
-    [
-        ("N_lobseg_0/a", "N_lobseg_0", "N_lobseg_", 0, "N_lobseg_0"),
-        ("x.siard_lobseg_12/a/b", "x.siard_lobseg_12", "x.siard_lobseg_", 12, "x.siard_lobseg_12"),
-        ("N_lobs/s0_t2_c4/seg_3/a", "N_lobs/s0_t2_c4/seg_3", "N_lobs/s0_t2_c4/seg_", 3, "N_s0_t2_c4_seg_3"),
-        ("N_lobs/c/seq7/a", "N_lobs/c/seq7", "N_lobs/c/seq", 7, "N_c_seq7"),
-        ("N_lobs/s0_t2_c4/seg_3", "N_lobs", "N_lobs", None, "N_lobs"),
-        ("N_lobs/s0_t2_c4/a/b", "N_lobs", "N_lobs", None, "N_lobs"),
-        ("lobs/x/seg_0/a", "lobs", "lobs", None, "lobs"),
-        ("1 ä/x", "1 ä", "1 ä", None, "_1_ae"),
-    ],
-)
+@tabled
 def test_the_segment_of_a_path(path: str, segment: str, series: str, number: int | None, word: str) -> None:
     found = segment_folder(path)
     assert found

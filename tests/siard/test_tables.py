@@ -14,7 +14,7 @@ from metspack.siard.metadata import Field, Table
 from metspack.siard.tables import Tally, cell_runs
 from tests.laws import law, of_each
 from tests.siards import cells
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 
 MD5 = "0123456789abcdef0123456789abcdef"
 SHA1 = MD5 + "01234567"
@@ -62,18 +62,7 @@ def test_cells_are_found_at_any_depth_in_document_order() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("codec", "declared"),
-    [
-        ("utf-8", ""),
-        ("utf-8", "UTF-8"),
-        ("utf-8-sig", "UTF-8"),
-        ("utf-16", "UTF-16"),
-        ("utf-16-be", "UTF-16"),
-        ("iso-8859-1", "ISO-8859-1"),
-        ("cp1252", "windows-1252"),
-    ],
-)
+@tabled
 @pytest.mark.parametrize("size", [1, 7, 1 << 20])
 def test_documents_are_read_in_their_encodings(codec: str, declared: str, size: int) -> None:
     head = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
