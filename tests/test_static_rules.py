@@ -15,7 +15,7 @@ from metspack.cli.app import app
 from tests.conftest import CHECKOUT
 from tests.laws import of_each
 from tests.syntax import Trees, nodes, written
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 
 PACKAGE = CHECKOUT / "metspack"
 SOURCES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}
@@ -256,19 +256,7 @@ def test_some_calls_have_one_place(pattern: str, places: tuple[str, ...], rule: 
     assert not wrong, found(wrong, rule)
 
 
-@pytest.mark.parametrize(
-    ("name", "places", "rule"),
-    [
-        (
-            "os.environ",
-            ("cli/", "api.py", "stores/", "files/mirrors.py", "system/windows.py"),
-            "the environment is read at the outermost rooms, and that of stores by their client:",
-        ),
-        ("sys.argv", ("cli/",), "only the command line reads its arguments:"),
-        ("sys.stdout", ("cli/",), "only the command line prints:"),
-        ("sys.stderr", ("cli/",), "only the command line prints:"),
-    ],
-)
+@tabled
 def test_some_names_have_one_place(name: str, places: tuple[str, ...], rule: str) -> None:
     wrong = [
         (module, node.lineno, name)

@@ -18,6 +18,7 @@ from metspack.limits import Limits
 from metspack.sizes import HandedOver
 from tests import segmented_folders, siards
 from tests.killing import stop_after
+from tests.tables import tabled
 
 OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z")
 DEVIATION = 0.15
@@ -101,14 +102,7 @@ def test_a_folder_described_where_it_stands(northwind: Path, tmp_path: Path, *, 
     exact(describe_in_place(folder, OPTIONS), folder)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "words"),
-    [
-        (("a.zip", 935_737, 177_238), "a.zip, 935,737 bytes; the parent: 177,238 bytes"),
-        (("a", 1, 1_000), "the parent, 1,000 bytes; a: 1 byte"),
-        (("", 0, 5), "the parent, 5 bytes"),
-    ],
-)
+@tabled
 def test_the_largest_stands_first(sizes: tuple[str, int, int], words: str) -> None:
     path, child, parent = sizes
     built = HandedOver(path=path, bytes=child, parent_path=".", parent_bytes=parent)
