@@ -22,7 +22,7 @@ from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import RestoreOptions, restore_files
 from tests import siards
 from tests.restoring.test_files import manifest_holds
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 from tests.test_optionfields import untyped
 from tests.trees import tree
 
@@ -138,17 +138,7 @@ def test_names_of_tables_and_columns(names: dict[str, str], path: str, tmp_path:
     assert [*restored(tmp_path, with_keys(["1"], names=names))] == [path]
 
 
-@pytest.mark.parametrize(
-    ("data", "kind", "extension"),
-    [
-        (b"\xff\xd8\xff\xe0 a picture", "", "jpg"),
-        (b"\x89PNG\r\n\x1a\n", "image/jpeg", "png"),  # the bytes are right
-        (b"%PDF-1.4", "application/octet-stream", "pdf"),
-        (b"a text", "text/html", "html"),
-        (b"a text", "application/x-of-nobody", "bin"),
-        (b"", "", "bin"),
-    ],
-)
+@tabled
 def test_the_extension_fits_the_bytes(data: bytes, kind: str, extension: str, tmp_path: Path) -> None:
     parts = siards.parts(siards.lobs(data))
     stated = f"<type>BLOB</type><mimeType>{kind}</mimeType>" if kind else "<type>BLOB</type>"
