@@ -74,6 +74,15 @@ def added(before: dict[str, Stat], folder: Path) -> set[str]:
     return after.keys() - before.keys()
 
 
+def with_lobs(folder: Path, lobs: dict[str, str], archive: str = "x.siard") -> Path:
+    """Write LOBs, and an archive whose cells name them in this order."""
+    rows = [segmented_folders.cell("c3", file, data.encode()) for file, data in lobs.items()]
+    segmented_folders.siard(folder / archive, rows, database="./", column="./", version="2.2")
+    for file, data in lobs.items():
+        segmented_folders.write(folder / file, data.encode())
+    return folder
+
+
 @pytest.fixture
 def pictures(northwind: Path) -> list[bytes]:
     return segmented_folders.pictures(northwind)
@@ -152,14 +161,7 @@ def test_own_layouts_get_builds_bytes(tmp_path: Path, northwind_full: Path, layo
 
 
 def test_another_tree_has_a_segment_for_each_of_its_top_folders(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    rows = [
-        segmented_folders.cell("c3", file, data)
-        for file, data in (("lobs b/x/1.bin", b"one"), ("lobs a/2.bin", b"two"))
-    ]
-    segmented_folders.siard(folder / "My db.siard", rows, database="./", column="./", version="2.2")
-    segmented_folders.write(folder / "lobs b/x/1.bin", b"one")
-    segmented_folders.write(folder / "lobs a/2.bin", b"two")
+    folder = with_lobs(tmp_path / "in", {"lobs b/x/1.bin": "one", "lobs a/2.bin": "two"}, "My db.siard")
     result = described(folder)
     assert codes(folder) == {"P120"}  # the cells have spaces
     assert (result.name, result.segments) == ("My_db", 2)
@@ -204,21 +206,14 @@ def test_notes_among_the_folders_of_segments_are_the_parents(divided: Path) -> N
 
 
 def test_lobs_among_the_folders_of_segments_make_them_one_segment(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    files = {"x_lobs/s0_t0_c1/seg_0/1.bin": b"one", "x_lobs/2.bin": b"two"}
-    rows = [segmented_folders.cell("c3", file, data) for file, data in files.items()]
-    segmented_folders.siard(folder / "x.siard", rows, database="./", column="./", version="2.2")
-    for file, data in files.items():
-        segmented_folders.write(folder / file, data)
+    folder = with_lobs(tmp_path / "in", {"x_lobs/s0_t0_c1/seg_0/1.bin": "one", "x_lobs/2.bin": "two"})
     assert described(folder).segments == 1
     assert (folder / "x_lobs/mets.xml").is_file()
     assert codes(folder, Severity.ERROR) == set()
 
 
 def shared(folder: Path, *cells: str) -> Path:
-    segmented_folders.siard(
-        folder / "x.siard", [f"{each}" for each in cells], database="./", column="./", version="2.2"
-    )
+    segmented_folders.siard(folder / "x.siard", cells, database="./", column="./", version="2.2")
     segmented_folders.write(folder / "x_lobseg_0/1.bin", b"one")
     return folder
 
@@ -370,14 +365,6 @@ def test_a_folder_is_expected(tmp_path: Path) -> None:
         described(tmp_path / "none")
 
 
-def test_a_lob_in_the_root_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    rows = [segmented_folders.cell("c3", "1.bin", b"one")]
-    segmented_folders.siard(folder / "x.siard", rows, database="./", column="./", version="2.2")
-    segmented_folders.write(folder / "1.bin", b"one")
-    refused(folder, SourceError, r"the LOB s1\.t1\.c3\.r1 is '1\.bin', which lies in no folder")
-
-
 @pytest.mark.parametrize("where", ["outside", "inside"])
 def test_a_lob_in_a_further_root(folder: Path, tmp_path: Path, where: str) -> None:
     root = tmp_path / "far" if where == "outside" else folder / "far"
@@ -404,26 +391,14 @@ def test_a_lob_that_is_missing_is_named(folder: Path) -> None:
     refused(folder, SourceError, "row 2")
 
 
-def test_a_gap_in_the_segments_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    rows = [segmented_folders.cell("c3", f"x_lobseg_{n}/1.bin", b"one") for n in (0, 2)]
-    segmented_folders.siard(folder / "x.siard", rows, database="./", column="./", version="2.2")
-    for number in (0, 2):
-        segmented_folders.write(folder / f"x_lobseg_{number}/1.bin", b"one")
-    refused(folder, SourceError, "segment 1 is missing between")
-    (folder / "x_lobseg_1").mkdir()
-    (folder / "x_lobseg_1/stray.bin").write_bytes(b"")
-    segmented_folders.write(folder / "x_lobseg_01/1.bin", b"")
-    refused(folder, SourceError, "have the same number")
-
-
-def test_two_folders_that_would_have_one_id_are_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    rows = [segmented_folders.cell("c3", f"a{sign}b/1.bin", b"one") for sign in ("_", " ")]
-    segmented_folders.siard(folder / "x.siard", rows, database="./", column="./", version="2.2")
-    for sign in ("_", " "):
-        segmented_folders.write(folder / f"a{sign}b/1.bin", b"one")
-    refused(folder, SourceError, "would both be ID_a_b_mets")
+@tabled
+def test_folders_of_lobs_that_are_no_segments_are_refused(
+    tmp_path: Path, words: str, lobs: dict[str, str], beside: list[str] | None
+) -> None:
+    folder = with_lobs(tmp_path / "in", lobs)
+    for each in beside or ():
+        segmented_folders.write(folder / each, b"")
+    refused(folder, SourceError, words)
 
 
 def test_an_id_that_is_a_childs_is_refused(folder: Path) -> None:
