@@ -55,18 +55,8 @@ def source(folder: Path, *, lobs: int = 400, each: int = 700) -> Path:
     return siards.siard(folder / "Archive.siard", *contents)
 
 
-CASES = [
-    (40, "recommendation", None, "lobseg"),
-    (5_000, "recommendation", "zip", "siard22"),
-    (40, "recommendation", "tar", "siard22"),
-    (5_000, "csip", None, "siard22"),
-    (40, "csip", "zip", "lobseg"),
-    (5_000, "csip", "tar", "lobseg"),
-]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("each", "dialect", "pack", "layout"), CASES)
+@tabled
 def test_a_plan_fits_builds(each: int, dialect: str, pack: str | None, layout: str, tmp_path: Path) -> None:
     options = replace(OPTIONS, dialect=dialect, pack=pack, layout=layout, limits=Limits(files=150))
     archive = source(tmp_path, lobs=400, each=each)

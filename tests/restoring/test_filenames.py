@@ -122,18 +122,7 @@ def test_keys_of_columns(columns: bytes, keys: list[str | None], names: list[str
     assert [*restored(tmp_path, with_keys(keys, columns))] == sorted(f"S.T/{name}" for name in names)
 
 
-@pytest.mark.parametrize(
-    ("names", "path"),
-    [
-        ({"S": "con", "T": "aux"}, "con_.aux_/1_content.bin"),
-        ({"S": "", "T": ""}, "schema0.table0/1_content.bin"),
-        ({"T": "../staff", "content": "file/picture"}, "S.___staff/1_file_picture.bin"),
-        ({"T": "ภาพถ่าย", "content": "picture (old)?"}, "S.ภาพถ่าย/1_picture__old.bin"),
-        ({"content": "???"}, "S.T/1_c2.bin"),
-        ({"T": "Ä" * 100, "content": "ö" * 100}, f"S.{'Ä' * 25}/1_{'ö' * 25}.bin"),
-    ],
-    ids=["devices", "empty", "paths", "marks and ends", "signs alone", "long"],
-)
+@tabled
 def test_names_of_tables_and_columns(names: dict[str, str], path: str, tmp_path: Path) -> None:
     assert [*restored(tmp_path, with_keys(["1"], names=names))] == [path]
 
