@@ -104,10 +104,7 @@ def test_numbers_go_with_their_nouns(number: int, words: tuple[str, ...], expect
     assert counted(number, *words) == expected
 
 
-@pytest.mark.parametrize(
-    ("number", "expected"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (4_000_000_000, "4 GB"), (10**12, "1 TB"), (1999, "1 kB")],
-)
+@tabled
 def test_sizes_are_rounded_down_to_a_unit(number: int, expected: str) -> None:
     assert rounded(number) == expected
 

@@ -559,10 +559,7 @@ def test_two_runs_at_once_are_refused(folder: Path) -> None:
     described(folder)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [None, b'{"event": "begun", ', b'{"event": "begin"}\n', b"?\n"],
-)
+@tabled
 def test_a_partial_folder_that_is_not_ours_is_left(folder: Path, words: bytes | None) -> None:
     partial = journal.partial_of(folder)
     (partial / "package").mkdir(parents=True)

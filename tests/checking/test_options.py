@@ -44,10 +44,7 @@ def test_how_many_files_a_sample_has(text: str, total: int, size: int) -> None:
     assert parsed(f" {text} ").text == text
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "%", "1.5", "-1", "-1%", "0", "0%", "0.0%", "101%", "1 %", "1%%", "all", "1e3", "\u0661%", "1,5%"],
-)
+@tabled
 def test_what_is_no_sample_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="sample") as raised:
         parsed(text)

@@ -169,10 +169,7 @@ def test_a_dtd_is_refused() -> None:
     assert "DTD" in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "column"),
-    [("<table>\n<row><c2></row></table>", 2, 12), ("<table><row>", 1, 13), ("", 1, 1), ("<table/>x", 1, 9)],
-)
+@tabled
 def test_a_document_is_refused_where_it_is_not_well_formed(text: str, line: int, column: int) -> None:
     with pytest.raises(SourceError, match=WHERE + f"{line}, column {column}: not well-formed") as caught:
         read(text)
