@@ -175,7 +175,7 @@ def beside(tmp_path: Path, *maps: str) -> Path:
 
 
 def upward(words: Sequence[str]) -> str:
-    """Return a map of a TYPE with divisions, each of one link or several, by location or by OBJID."""
+    """Return a map with divisions, each of one link or several, by location or OBJID."""
     label, *divisions = words
     links = ("".join(url(each) if "/" in each else urn(each) for each in div.split()) for div in divisions)
     return structmap(label, *links)
