@@ -34,16 +34,24 @@ def tabled(test: Callable[..., None]) -> Callable[..., None]:
     """Run a test for each row of its table, whose first row names the arguments.
 
     A row without a value gives None: a shorter one, or one of the values by name.
+    A name states the kind of its values: ``data:bytes`` (of the same code points) or ``cells:tuple``.
     A test without further arguments is one test of all rows, and names all that fail.
     """
-    names, *rows = tables_of(inspect.getfile(test))[test.__name__]
-    cases = [tuple(_values(row, names)) for row in rows]
+    head, *rows = tables_of(inspect.getfile(test))[test.__name__]
+    names, kinds = zip(*(each.partition(":")[::2] for each in head), strict=True)
+    cases = [tuple(map(_of_kind, kinds, _values(row, names))) for row in rows]
     if set(inspect.signature(test).parameters) == set(names):
         return of_each([case if len(case) > 1 else case[0] for case in cases])(
             lambda *values: test(**dict(zip(names, values, strict=True)))
         )
     parametrized: Callable[..., None] = pytest.mark.parametrize(names, cases)(test)
     return parametrized
+
+
+def _of_kind(kind: str, value: Any) -> Any:
+    if kind == "bytes" and value is not None:
+        return value.encode("latin-1")
+    return _frozen(value) if kind == "tuple" else value
 
 
 def _values(row: Any, names: Sequence[str]) -> list[Any]:

@@ -22,7 +22,7 @@ from metspack.digests import (
 )
 from metspack.model import Digest
 from tests.laws import of_each
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 
 NAMES = {"MD5": "md5", "SHA-1": "sha1", "SHA-256": "sha256", "SHA-384": "sha384", "SHA-512": "sha512"}
 SAMPLE = {name: hashlib.new(python, b"sample").hexdigest() for name, python in NAMES.items()}
@@ -179,14 +179,6 @@ def test_a_note_is_read_back(stated: str, values: list[str], has_found: bool, ha
     assert replaced.renewed([]).written is None
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "",
-        "name of the source 'Kørekort'",
-        "messageDigest of the source MD5 00, not that of its content, MD5 01",
-        "messageDigest of the source MD5 00, not compared with its content; in the package MD5 01 and more",
-    ],
-)
+@tabled
 def test_another_note_is_none_on_a_replaced_digest(words: str) -> None:
     assert ReplacedDigest.parsed(words) is None

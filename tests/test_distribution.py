@@ -16,6 +16,7 @@ import pytest
 
 from hatch_build import description
 from tests.conftest import CHECKOUT
+from tests.tables import tabled
 
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -31,15 +32,7 @@ def instructions() -> Iterator[tuple[str, str]]:
             yield name, words
 
 
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ("[docs/a.md](docs/a.md) says", "docs/a.md says"),
-        ("[its own](docs/a.md#part) page", "its own (`docs/a.md`) page"),
-        ("![A picture](docs/images/a.png)\n\ntext", "text"),
-        ("[uv](https://docs.astral.sh/uv/)", "[uv](https://docs.astral.sh/uv/)"),
-    ],
-)
+@tabled
 def test_the_description_leads_nowhere_that_an_index_does_not_have(written: str, shown: str) -> None:
     assert description(written).startswith(f"{shown}\n\nThe pages of `docs/`")
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.progress import LateStage, Pace, Silent, StageNumbers, begin_lobs
+from tests.tables import tabled
 
 
 class Recorded:
@@ -70,16 +71,7 @@ def test_without_a_total_only_the_rate_is_shown() -> None:
     assert pace.rate(10) == pytest.approx(10)
 
 
-@pytest.mark.parametrize(
-    ("command", "names", "numbers"),
-    [
-        ("build", ["Planning", "Placing", "Checking the new package"], ["1 of 5", "3 of 5", "5 of 5"]),
-        ("build", ["Looking at sizes", "Planning", "Placing"], ["1 of 6", "2 of 6", "4 of 6"]),
-        ("check", ["Reading METS", "Checking"], ["1 of 2", "2 of 2"]),
-        ("", ["Planning"], [""]),
-        ("plan", ["Something else"], [""]),
-    ],
-)
+@tabled
 def test_stages_are_numbered(command: str, names: list[str], numbers: list[str]) -> None:
     counted = StageNumbers(command)
     found = [counted.begin(name).removeprefix("stage ") for name in names]

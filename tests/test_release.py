@@ -18,6 +18,7 @@ from metspack import __version__
 from tests import release
 from tests.conftest import CHECKOUT
 from tests.packages.keep import KEPT
+from tests.tables import tabled
 
 WORKFLOW = CHECKOUT / ".github" / "workflows" / "release.yml"
 TEXT = WORKFLOW.read_text(encoding="utf-8")
@@ -95,17 +96,10 @@ def test_the_notes_are_the_section_of_the_version_and_the_files(tmp_path: Path) 
         release.section(CHANGELOG, "9.9.9")
 
 
-@pytest.mark.parametrize(
-    ("tag", "heading", "message"),
-    [
-        ("v9.9.9", "2026-12-01", "the tag is v9.9.9"),
-        (__version__, "2026-12-01", f"the tag is {__version__}"),
-        (f"v{__version__}", "not yet released", "has no date"),
-    ],
-)
+@tabled
 def test_a_tag_of_another_version_or_without_a_date_is_refused(tag: str, heading: str, message: str) -> None:
-    with pytest.raises(SystemExit, match=message):
-        release.check_tag(tag, f"## [{__version__}] - {heading}\n")
+    with pytest.raises(SystemExit, match=message.format(version=__version__)):
+        release.check_tag(tag.format(version=__version__), f"## [{__version__}] - {heading}\n")
     release.check_tag(f"v{__version__}", f"## [{__version__}] - 2026-12-01\n")
 
 

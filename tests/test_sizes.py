@@ -23,7 +23,7 @@ from metspack.sizes import (
     size,
 )
 from tests.laws import of_each
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 
 
 @of_each(
@@ -104,28 +104,14 @@ def test_numbers_go_with_their_nouns(number: int, words: tuple[str, ...], expect
     assert counted(number, *words) == expected
 
 
-@pytest.mark.parametrize(
-    ("number", "expected"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (4_000_000_000, "4 GB"), (10**12, "1 TB"), (1999, "1 kB")],
-)
+@tabled
 def test_sizes_are_rounded_down_to_a_unit(number: int, expected: str) -> None:
     assert rounded(number) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "size", "offsets"),
-    [
-        ("2100-3599", 4000, range(2100, 3600)),
-        ("2100-3599", 3600, range(2100, 3600)),
-        ("-500", 4000, range(3500, 4000)),
-        ("-500", 500, range(500)),
-        ("2100-", 4000, range(2100, 4000)),
-        (" 0-0 ", 1, range(1)),
-        ("0-", 0, range(0)),
-    ],
-)
-def test_a_range_is_first_and_last_byte_or_open(text: str, size: int, offsets: range) -> None:
-    assert parsed_range(text).within(size) == offsets
+@tabled
+def test_a_range_is_first_and_last_byte_or_open(text: str, size: int, offsets: list[int]) -> None:
+    assert parsed_range(text).within(size) == range(*offsets)
 
 
 @of_each([*read_table(__file__, "no_ranges"), ("1-" + 19 * "9", "is not a range")])

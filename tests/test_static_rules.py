@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import requires
 
-import pytest
 import typer
 
 from metspack.cli.app import app
 from tests.conftest import CHECKOUT
 from tests.laws import of_each
 from tests.syntax import Trees, nodes, written
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 
 PACKAGE = CHECKOUT / "metspack"
 SOURCES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}
@@ -100,44 +99,17 @@ def possessive(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield node.lineno, ast.unparse(node)
 
 
-@of_each(
-    [
-        (possessive, r"regex('(?:ab?c)*+')"),
-        (possessive, r"regex(rf'(?:{each.pattern}\n)++')"),
-        (possessive, r"'(?:' + each + '){2,}+'"),
-        (possessive, r"'(?>a|ab)c'"),
-        (parsing, "etree.parse(path)"),
-        (parsing, "root = etree.fromstring(data, parser)"),
-        (parsing, "expat.ParserCreate()"),
-        (opening, "open(path)"),
-        (opening, "descriptor = os.open(path, 0)\nwith open(descriptor) as file: pass"),
-        (opening, "(folder / name).read_text()"),
-        (opening, "path.open('w')"),
-        (changing, "os.open(path, os.O_RDWR)"),
-        (changing, "os.replace(a, b)"),
-        (changing, "(folder / name).mkdir(parents=True)"),
-        (changing, "path.unlink()"),
-    ]
-)
-def test_forbidden_code_found(rule: Callable[[ast.Module], Iterator[tuple[int, str]]], source: str) -> None:
-    assert list(rule(ast.parse(source)))
+RULES = {each.__name__: each for each in (possessive, parsing, opening, changing)}
 
 
-@pytest.mark.parametrize(
-    ("rule", "source"),
-    [
-        (possessive, r"regex(rf'[^{each}()]*+\d++a?+[0-9]{{1,18}}+(a)+\(*+[]()*+]')"),
-        (parsing, "etree.iterparse(file, **safexml.lxml_options())"),
-        (parsing, "uris.parsed(text)"),
-        (opening, "descriptor = reading.opened(path)\nwith open(descriptor) as file: pass"),
-        (opening, "with open(reading.opened(path), encoding='utf-8') as file: pass"),
-        (opening, "Container.opened(path)"),
-        (changing, "text.replace('a', 'b')"),
-        (changing, "file.write(block)"),
-    ],
-)
-def test_allowed_code_passes(rule: Callable[[ast.Module], Iterator[tuple[int, str]]], source: str) -> None:
-    assert not list(rule(ast.parse(source)))
+@tabled
+def test_forbidden_code_found(rule: str, source: str) -> None:
+    assert list(RULES[rule](ast.parse(source)))
+
+
+@tabled
+def test_allowed_code_passes(rule: str, source: str) -> None:
+    assert not list(RULES[rule](ast.parse(source)))
 
 
 def test_xml_is_parsed_in_one_place() -> None:
@@ -256,19 +228,7 @@ def test_some_calls_have_one_place(pattern: str, places: tuple[str, ...], rule: 
     assert not wrong, found(wrong, rule)
 
 
-@pytest.mark.parametrize(
-    ("name", "places", "rule"),
-    [
-        (
-            "os.environ",
-            ("cli/", "api.py", "stores/", "files/mirrors.py", "system/windows.py"),
-            "the environment is read at the outermost rooms, and that of stores by their client:",
-        ),
-        ("sys.argv", ("cli/",), "only the command line reads its arguments:"),
-        ("sys.stdout", ("cli/",), "only the command line prints:"),
-        ("sys.stderr", ("cli/",), "only the command line prints:"),
-    ],
-)
+@tabled
 def test_some_names_have_one_place(name: str, places: tuple[str, ...], rule: str) -> None:
     wrong = [
         (module, node.lineno, name)

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from tests import words
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 
 
 @pytest.mark.parametrize(("rule", "source"), read_table(__file__, "wrong"))
@@ -15,14 +15,7 @@ def test_what_breaks_a_rule_is_seen(rule: str, source: str) -> None:
     assert rule in {each.rule for each in words.wrong(ast.parse(source))}
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        '"""Return the file that METS lists at a path, or None."""',
-        '"""The METS files of a package, by path. What is said later is of another kind."""',
-        "knowledge = foretold = 1",
-    ],
-)
+@tabled
 def test_what_keeps_the_rules_is_let_be(source: str) -> None:
     assert not list(words.wrong(ast.parse(source)))
 

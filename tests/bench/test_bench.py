@@ -23,6 +23,7 @@ from bench.measuring import (
 from bench.results import Side
 from bench.rows import PREPARED, ROWS, Row, Sample, chosen
 from bench.store import CHECKOUT, Store, against, expanded, taken
+from tests.tables import tabled
 
 NAMES = {*KINDS, *PREPARED, "out", "files", "bytes", "schema"}
 
@@ -104,15 +105,7 @@ def figures() -> Any:
     return json.loads(model.FIGURES.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("row", "side", "lobs", "size"),
-    [
-        ("memory-1m", 1, 10_000, 1_000),
-        ("memory-100k", 0, 100_000, 1_000),
-        ("build-folder", 0, 100_000, 10_000),
-        ("memory-1m", 0, 1_000_000, 1_000),
-    ],
-)
+@tabled
 def test_the_model_is_close_to_the_bench(figures: Any, row: str, side: int, lobs: int, size: int) -> None:
     run = model.sides(figures, row)[side]
     assert model.fitted(figures).seconds(lobs, size, 2) == pytest.approx(run["wall"], rel=0.3)

@@ -18,6 +18,7 @@ from metspack.limits import Limits
 from metspack.sizes import HandedOver
 from tests import segmented_folders, siards
 from tests.killing import stop_after
+from tests.tables import tabled
 
 OPTIONS = BuildOptions(created="2020-01-01T00:00:00Z")
 DEVIATION = 0.15
@@ -54,18 +55,8 @@ def source(folder: Path, *, lobs: int = 400, each: int = 700) -> Path:
     return siards.siard(folder / "Archive.siard", *contents)
 
 
-CASES = [
-    (40, "recommendation", None, "lobseg"),
-    (5_000, "recommendation", "zip", "siard22"),
-    (40, "recommendation", "tar", "siard22"),
-    (5_000, "csip", None, "siard22"),
-    (40, "csip", "zip", "lobseg"),
-    (5_000, "csip", "tar", "lobseg"),
-]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("each", "dialect", "pack", "layout"), CASES)
+@tabled
 def test_a_plan_fits_builds(each: int, dialect: str, pack: str | None, layout: str, tmp_path: Path) -> None:
     options = replace(OPTIONS, dialect=dialect, pack=pack, layout=layout, limits=Limits(files=150))
     archive = source(tmp_path, lobs=400, each=each)
@@ -101,14 +92,7 @@ def test_a_folder_described_where_it_stands(northwind: Path, tmp_path: Path, *, 
     exact(describe_in_place(folder, OPTIONS), folder)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "words"),
-    [
-        (("a.zip", 935_737, 177_238), "a.zip, 935,737 bytes; the parent: 177,238 bytes"),
-        (("a", 1, 1_000), "the parent, 1,000 bytes; a: 1 byte"),
-        (("", 0, 5), "the parent, 5 bytes"),
-    ],
-)
+@tabled
 def test_the_largest_stands_first(sizes: tuple[str, int, int], words: str) -> None:
     path, child, parent = sizes
     built = HandedOver(path=path, bytes=child, parent_path=".", parent_bytes=parent)

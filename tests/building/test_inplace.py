@@ -30,6 +30,7 @@ from metspack.model import Severity
 from metspack.sources.archive import Grants
 from tests import official, segmented_folders, siards
 from tests.siard import forging
+from tests.tables import tabled
 from tests.trees import names, tree
 
 CREATED = "2016-02-23T00:00:00Z"
@@ -71,6 +72,15 @@ def added(before: dict[str, Stat], folder: Path) -> set[str]:
     after = stats(folder)
     assert {name: after[name] for name in before} == before
     return after.keys() - before.keys()
+
+
+def with_lobs(folder: Path, lobs: dict[str, str], archive: str = "x.siard") -> Path:
+    """Write LOBs, and an archive whose cells name them in this order."""
+    rows = [segmented_folders.cell("c3", file, data.encode()) for file, data in lobs.items()]
+    segmented_folders.siard(folder / archive, rows, database="./", column="./", version="2.2")
+    for file, data in lobs.items():
+        segmented_folders.write(folder / file, data.encode())
+    return folder
 
 
 @pytest.fixture
@@ -151,14 +161,7 @@ def test_own_layouts_get_builds_bytes(tmp_path: Path, northwind_full: Path, layo
 
 
 def test_another_tree_has_a_segment_for_each_of_its_top_folders(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    rows = [
-        segmented_folders.cell("c3", file, data)
-        for file, data in (("lobs b/x/1.bin", b"one"), ("lobs a/2.bin", b"two"))
-    ]
-    segmented_folders.siard(folder / "My db.siard", rows, database="./", column="./", version="2.2")
-    segmented_folders.write(folder / "lobs b/x/1.bin", b"one")
-    segmented_folders.write(folder / "lobs a/2.bin", b"two")
+    folder = with_lobs(tmp_path / "in", {"lobs b/x/1.bin": "one", "lobs a/2.bin": "two"}, "My db.siard")
     result = described(folder)
     assert codes(folder) == {"P120"}  # the cells have spaces
     assert (result.name, result.segments) == ("My_db", 2)
@@ -203,21 +206,14 @@ def test_notes_among_the_folders_of_segments_are_the_parents(divided: Path) -> N
 
 
 def test_lobs_among_the_folders_of_segments_make_them_one_segment(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    files = {"x_lobs/s0_t0_c1/seg_0/1.bin": b"one", "x_lobs/2.bin": b"two"}
-    rows = [segmented_folders.cell("c3", file, data) for file, data in files.items()]
-    segmented_folders.siard(folder / "x.siard", rows, database="./", column="./", version="2.2")
-    for file, data in files.items():
-        segmented_folders.write(folder / file, data)
+    folder = with_lobs(tmp_path / "in", {"x_lobs/s0_t0_c1/seg_0/1.bin": "one", "x_lobs/2.bin": "two"})
     assert described(folder).segments == 1
     assert (folder / "x_lobs/mets.xml").is_file()
     assert codes(folder, Severity.ERROR) == set()
 
 
 def shared(folder: Path, *cells: str) -> Path:
-    segmented_folders.siard(
-        folder / "x.siard", [f"{each}" for each in cells], database="./", column="./", version="2.2"
-    )
+    segmented_folders.siard(folder / "x.siard", cells, database="./", column="./", version="2.2")
     segmented_folders.write(folder / "x_lobseg_0/1.bin", b"one")
     return folder
 
@@ -369,14 +365,6 @@ def test_a_folder_is_expected(tmp_path: Path) -> None:
         described(tmp_path / "none")
 
 
-def test_a_lob_in_the_root_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    rows = [segmented_folders.cell("c3", "1.bin", b"one")]
-    segmented_folders.siard(folder / "x.siard", rows, database="./", column="./", version="2.2")
-    segmented_folders.write(folder / "1.bin", b"one")
-    refused(folder, SourceError, r"the LOB s1\.t1\.c3\.r1 is '1\.bin', which lies in no folder")
-
-
 @pytest.mark.parametrize("where", ["outside", "inside"])
 def test_a_lob_in_a_further_root(folder: Path, tmp_path: Path, where: str) -> None:
     root = tmp_path / "far" if where == "outside" else folder / "far"
@@ -403,26 +391,14 @@ def test_a_lob_that_is_missing_is_named(folder: Path) -> None:
     refused(folder, SourceError, "row 2")
 
 
-def test_a_gap_in_the_segments_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    rows = [segmented_folders.cell("c3", f"x_lobseg_{n}/1.bin", b"one") for n in (0, 2)]
-    segmented_folders.siard(folder / "x.siard", rows, database="./", column="./", version="2.2")
-    for number in (0, 2):
-        segmented_folders.write(folder / f"x_lobseg_{number}/1.bin", b"one")
-    refused(folder, SourceError, "segment 1 is missing between")
-    (folder / "x_lobseg_1").mkdir()
-    (folder / "x_lobseg_1/stray.bin").write_bytes(b"")
-    segmented_folders.write(folder / "x_lobseg_01/1.bin", b"")
-    refused(folder, SourceError, "have the same number")
-
-
-def test_two_folders_that_would_have_one_id_are_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    rows = [segmented_folders.cell("c3", f"a{sign}b/1.bin", b"one") for sign in ("_", " ")]
-    segmented_folders.siard(folder / "x.siard", rows, database="./", column="./", version="2.2")
-    for sign in ("_", " "):
-        segmented_folders.write(folder / f"a{sign}b/1.bin", b"one")
-    refused(folder, SourceError, "would both be ID_a_b_mets")
+@tabled
+def test_folders_of_lobs_that_are_no_segments_are_refused(
+    tmp_path: Path, words: str, lobs: dict[str, str], beside: list[str] | None
+) -> None:
+    folder = with_lobs(tmp_path / "in", lobs)
+    for each in beside or ():
+        segmented_folders.write(folder / each, b"")
+    refused(folder, SourceError, words)
 
 
 def test_an_id_that_is_a_childs_is_refused(folder: Path) -> None:
@@ -583,10 +559,7 @@ def test_two_runs_at_once_are_refused(folder: Path) -> None:
     described(folder)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [None, b'{"event": "begun", ', b'{"event": "begin"}\n', b"?\n"],
-)
+@tabled
 def test_a_partial_folder_that_is_not_ours_is_left(folder: Path, words: bytes | None) -> None:
     partial = journal.partial_of(folder)
     (partial / "package").mkdir(parents=True)
@@ -603,19 +576,7 @@ def test_a_partial_folder_that_is_not_ours_is_left(folder: Path, words: bytes | 
 # --- names --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("path", "segment", "series", "number", "word"),
-    [
-        ("N_lobseg_0/a", "N_lobseg_0", "N_lobseg_", 0, "N_lobseg_0"),
-        ("x.siard_lobseg_12/a/b", "x.siard_lobseg_12", "x.siard_lobseg_", 12, "x.siard_lobseg_12"),
-        ("N_lobs/s0_t2_c4/seg_3/a", "N_lobs/s0_t2_c4/seg_3", "N_lobs/s0_t2_c4/seg_", 3, "N_s0_t2_c4_seg_3"),
-        ("N_lobs/c/seq7/a", "N_lobs/c/seq7", "N_lobs/c/seq", 7, "N_c_seq7"),
-        ("N_lobs/s0_t2_c4/seg_3", "N_lobs", "N_lobs", None, "N_lobs"),
-        ("N_lobs/s0_t2_c4/a/b", "N_lobs", "N_lobs", None, "N_lobs"),
-        ("lobs/x/seg_0/a", "lobs", "lobs", None, "lobs"),
-        ("1 ä/x", "1 ä", "1 ä", None, "_1_ae"),
-    ],
-)
+@tabled
 def test_the_segment_of_a_path(path: str, segment: str, series: str, number: int | None, word: str) -> None:
     found = segment_folder(path)
     assert found

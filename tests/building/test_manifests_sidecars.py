@@ -17,6 +17,7 @@ from metspack.sources.archive import Archive
 from tests import siards
 from tests.official import mets_faults
 from tests.planning.lobruns import lobs_of
+from tests.tables import tabled
 
 CONTENTS = (b"one", b"two and a half", b"", b"three")
 OPTIONS = BuildOptions(
@@ -69,15 +70,7 @@ def test_the_manifest_holds_sha_256_where_mets_does(tmp_path: Path) -> None:
     subprocess.run(["sha256sum", "--strict", "-c", "manifest.txt"], cwd=out, check=True, capture_output=True)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"layout": "lobseg"}, "are files of SIARD 2.2's layout, not of lobseg"),
-        ({"pack": "zip"}, "which are packed"),
-        ({"mapping_uri": "a b"}, "'a b' is not a URI"),
-        ({"mapping_uri": "file:///a%2"}, "is not a URI"),
-    ],
-)
+@tabled
 def test_excluded_options_are_refused(tmp_path: Path, options: dict[str, str], words: str) -> None:
     with pytest.raises(ConfigError, match=words) as refused:
         built(tmp_path, replace(OPTIONS, **options))  # type: ignore[arg-type]

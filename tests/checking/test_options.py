@@ -12,6 +12,7 @@ from metspack.checking.options import FileSample, Sampled, parsed
 from metspack.errors import ConfigError
 from metspack.files import reading
 from tests.packages import forge
+from tests.tables import tabled
 
 COUNT = 200
 
@@ -37,22 +38,13 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize(
-    ("text", "total", "size"),
-    [
-        *(("1%", 1_000_000, 10_000), ("1%", 99, 1), ("1%", 101, 2), ("1%", 0, 0), ("100%", 7, 7)),
-        *(("0.5%", 1_000, 5), ("0.001%", 3, 1), ("33.333%", 3, 1), ("12", 1_000, 12), ("12", 5, 5)),
-    ],
-)
+@tabled
 def test_how_many_files_a_sample_has(text: str, total: int, size: int) -> None:
     assert parsed(text).size(total) == size
     assert parsed(f" {text} ").text == text
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "%", "1.5", "-1", "-1%", "0", "0%", "0.0%", "101%", "1 %", "1%%", "all", "1e3", "\u0661%", "1,5%"],
-)
+@tabled
 def test_what_is_no_sample_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="sample") as raised:
         parsed(text)

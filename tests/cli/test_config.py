@@ -17,7 +17,7 @@ from metspack.cli.app import Commands as All
 from metspack.cli.app import command as root
 from tests.cli.conftest import Commands
 from tests.laws import spread
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 
 CONFIGURED = [name for name in All() if name != "help"]
 FILE = "metspack.toml"
@@ -221,14 +221,7 @@ def test_unreadable_file(metspack: Commands, here: Path, make: Callable[[Path], 
     assert outcome.err.startswith(f"error: {FILE}: {words}")
 
 
-@pytest.mark.parametrize(
-    ("command", "key", "value", "words"),
-    [
-        ("build", "jobs", "0", "Invalid value for '-j' / '--jobs'"),
-        ("check", "level", "depth", "--level 'depth' is not known"),
-        ("build", "in-place", "true", "--in-place requires --keep-segments"),
-    ],
-)
+@tabled
 def test_an_error_about_a_value_names_what_set_it(  # noqa: PLR0917 -- three fixtures and a case
     metspack: Commands, here: Path, northwind: Path, monkeypatch: pytest.MonkeyPatch, command: str,
     key: str, value: str, words: str,

@@ -20,6 +20,7 @@ from tests.cli.conftest import HEAD, Commands
 from tests.conftest import CHECKOUT
 from tests.packages import forge
 from tests.packages.forge import CHILD
+from tests.tables import tabled
 
 _WITHOUT = {"cat", "help"}
 """Commands whose result is bytes, or a text to be read or kept as it is."""
@@ -214,11 +215,7 @@ def test_other_commands(metspack: Commands, northwind_full: Path, built: Path, t
         schema("inspect-lobs").validate(json.loads(line))
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("build", "none", "-o", "x"), ("list", "none"), ("check", "--none"), ("restore", "x", "-o", ".")],
-    ids=" ".join,
-)
+@tabled
 def test_errors(
     metspack: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:

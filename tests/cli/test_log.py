@@ -16,7 +16,7 @@ from metspack.files import writing
 from metspack.resources import __version__
 from tests.cli.conftest import Commands
 from tests.kept import copied
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 from tests.trees import tree
 
 
@@ -145,18 +145,7 @@ def packaged(metspack: Commands, northwind: Path, target: Path) -> None:
     copied(words, target, lambda out: metspack.fine(*words, "-o", out))
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("build", "Northwind.siard", "-o", "new", "-j", "1"),
-        ("convert", "out", "-o", "new", "-j", "1"),
-        ("restore", "out", "-o", "new.siard", "--siard"),
-        ("restore", "out", "--dry-run", "--siard", "--into", "folder"),
-        ("merge", "csip", "-o", "new"),
-        ("check", "out"),
-    ],
-    ids=lambda words: " ".join(words[:1]),
-)
+@tabled
 def test_stages_are_numbered(metspack: Commands, northwind: Path, here: Path, words: tuple[str, ...]) -> None:
     shutil.copy(northwind, here / "Northwind.siard")
     for name in {"out", "csip"} & {*words}:

@@ -19,6 +19,7 @@ import pytest
 from metspack import cli
 from tests.conftest import CHECKOUT
 from tests.stores.conftest import ENVIRONMENT, loopback, s3
+from tests.tables import tabled
 
 __all__ = ["loopback", "s3"]  # fixtures
 
@@ -178,15 +179,7 @@ def test_the_transcripts_are_true(
     assert not faults, f"{document} is not true:\n\n" + "\n\n".join(faults)
 
 
-@pytest.mark.parametrize(
-    ("output", "fault"),
-    [
-        ("one", "+two"),
-        ("one\nthree", "-three"),
-        ("one\ntwo\n(exit 1)", "exit code 0, expected 1"),
-        ("on.\ntwo", "-on."),
-    ],
-)
+@tabled
 def test_an_untrue_document_is_found_out(tmp_path: Path, commands: Path, output: str, fault: str) -> None:
     document = f"```console\n$ printf 'one\\ntwo\\n'\n{output}\n```\n".replace("\n\n", "\n")
     (stated,) = run(document, tmp_path, commands)

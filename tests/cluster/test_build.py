@@ -27,6 +27,7 @@ from tests.conftest import CHECKOUT
 from tests.laws import seed
 from tests.siards import siard
 from tests.stages import RecordedStages
+from tests.tables import tabled
 from tests.trees import names, tree
 
 pytestmark = pytest.mark.slow
@@ -230,15 +231,7 @@ def test_a_scheduler_that_is_gone_is_reported_and_the_same_command_resumes(
     assert tree(out) == tree(gold)
 
 
-@pytest.mark.parametrize(
-    ("terms", "words"),
-    [
-        ({"version": "0.0.1"}, "worker w0 has metspack 0.0.1, expected "),
-        ({"threads": 2}, "worker w0 has 2 threads, expected one in a process"),
-        ({"blind": "out.partial"}, "worker w0 does not see the target's folder: "),
-    ],
-    ids=["version", "threads", "target"],
-)
+@tabled
 def test_workers_of_no_use_are_refused(
     terms: dict[str, Any], words: str, northwind: Path, tmp_path: Path
 ) -> None:

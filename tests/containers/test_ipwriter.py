@@ -27,6 +27,7 @@ from metspack.limits import Limits
 from metspack.mets.dialects.interface import Software
 from tests import siards
 from tests.laws import spread
+from tests.tables import tabled
 from tests.trees import names, tree, untar
 
 CREATED = "2023-11-14T22:13:21Z"
@@ -130,13 +131,7 @@ def test_the_same_bytes_come_out_in_any_time_zone(tmp_path: Path, monkeypatch: p
     assert one == two
 
 
-@pytest.mark.parametrize(
-    ("pack", "expected"),
-    [
-        ("zip", "2be4b4fc9be82ed711d700d1ead417f6dd011db04fbcedc07333db2f2ec4482c"),
-        ("tar", "09f2983c94cf85a38e85dbaa5a7a47c50c3ccdfda153c56fc77a90fbc873e998"),
-    ],
-)
+@tabled
 def test_the_bytes_are_those_of_every_version_so_far(tmp_path: Path, pack: str, expected: str) -> None:
     package = built(tmp_path, options("recommendation", pack))
     found = hashlib.sha256((package / f"N_lobseg_0.{pack}").read_bytes()).hexdigest()

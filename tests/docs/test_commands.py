@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 import typer
 from typer.core import TyperOption
 
@@ -13,6 +12,7 @@ from metspack.cli.app import MetspackGroup
 from metspack.cli.app import command as app
 from tests.conftest import CHECKOUT
 from tests.laws import of_each
+from tests.tables import tabled
 
 PAGES = (CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md")))
 _LINE = re.compile(r"(?:^|[`(/]|\$ |&& |: )metspack((?: +[^`|;&\n]+)?)", re.MULTILINE)
@@ -57,14 +57,6 @@ def test_commands_and_options_that_a_page_names_exist(page: Path) -> None:
     assert unknown(code) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("`metspack build x -o y --pack zip`", []),
-        ("`metspack biuld x`", ["there is no command 'biuld': metspack biuld x"]),
-        ("`metspack build x --packed zip`", ["metspack build has no --packed"]),
-        ("```console\n$ metspack plan x && metspack list y --packed\n```", ["metspack list has no --packed"]),
-    ],
-)
+@tabled
 def test_what_does_not_exist_is_found(text: str, expected: list[str]) -> None:
     assert unknown(text) == expected

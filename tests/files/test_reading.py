@@ -9,6 +9,7 @@ import pytest
 from metspack.errors import ConfigError, Interrupted, SourceError
 from metspack.files import reading
 from metspack.files.reading import as_path
+from tests.tables import tabled
 
 
 @pytest.fixture
@@ -216,19 +217,7 @@ def test_names_in_a_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, 
     assert reading.names_there(tmp_path, (), ["link", "none", "file"]) == ["link", "file"]
 
 
-@pytest.mark.parametrize(
-    ("text", "path"),
-    [
-        ("file:///data/x", "/data/x"),
-        ("FILE://localhost/a%20b/c", "/a b/c"),
-        ("file:/x", "/x"),
-        ("file:///", "/"),
-        ("file://host/x", None),
-        ("file:x", None),
-        ("file:///a?b", None),
-        ("file:///a%00b", None),
-    ],
-)
+@tabled
 def test_a_file_url_of_this_machine_is_its_path(text: str, path: str | None) -> None:
     if path is not None:
         assert as_path(text) == Path(path)

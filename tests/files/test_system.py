@@ -10,6 +10,7 @@ import pytest
 from metspack import errors, system
 from metspack.errors import ConfigError, TargetError
 from metspack.files import mirrors, writing
+from tests.tables import tabled
 
 
 def unholdable(name: str) -> str:
@@ -21,14 +22,7 @@ def test_any_name_is_held_here() -> None:
     assert not system.unholdable("con")
 
 
-@pytest.mark.parametrize(
-    ("paths", "why"),
-    [
-        (["a/b", "a/b./c"], "a name that ends with a dot or a blank"),
-        (["a/b", "x/y", "A/b"], "both this and a/b"),
-        (["a/b", "a/B"], "both this and a/b"),
-    ],
-)
+@tabled
 def test_unholdable_names_are_refused(monkeypatch: pytest.MonkeyPatch, paths: list[str], why: str) -> None:
     monkeypatch.setattr(writing, "LACKING", {"any name"})
     monkeypatch.setattr(writing, "unholdable", unholdable)

@@ -20,26 +20,11 @@ from metspack.model import LobPlace, Part
 from metspack.uris import parsed
 from tests.laws import of_each
 from tests.layouts.places import NUMBERS, PLACES, place
-from tests.tables import tabled
+from tests.tables import read_table, tabled
 
 LAYOUT = st.sampled_from(list(LAYOUTS.values()))
 NAMES = st.text("AZaz09_-", min_size=1, max_size=12) | st.sampled_from(["N_lobs", "N_lobseg_1", "s0_t2_c4"])
-UNSAFE = [
-    "",
-    "z",
-    "Z",
-    "0",
-    "1",
-    "001",
-    "bin_part001",
-    "_part001",
-    "bin.z",
-    "tar.gz",
-    "a/b",
-    "..",
-    "bin\n",
-    "é",
-]
+UNSAFE = read_table(__file__, "UNSAFE")
 SAFE = ["bin", "txt", "PDF", "7z", "mp4", "e", "z1", "part001", "Zz"]
 EXTENSIONS = st.text("aZz019_.", max_size=11) | st.text(max_size=5) | st.sampled_from(UNSAFE + SAFE)
 
@@ -161,21 +146,11 @@ def test_the_records_of_a_column_are_named_together() -> None:
     assert lobseg.lob_paths(place("c4"), (1, 100), "bin") == [f"{folder}/record{at}.bin" for at in (0, 99)]
 
 
-@of_each(
-    [
-        (LOBSEG, "", "Northwind_lobseg_3", "Northwind_lobseg_3", ("", "")),
-        (
-            SIARD22,
-            "s0_t2_c4",
-            "Northwind_lobs/s0_t2_c4/seg_3",
-            "Northwind_s0_t2_c4_seg_3",
-            ("Northwind_lobs/", "s0_t2_c4/"),
-        ),
-    ]
-)
+@tabled
 def test_a_segment_has_a_folder_and_a_word_for_its_id(
-    layout: Layout, container: str, folder: str, word: str, folders: tuple[str, str]
+    name: str, container: str, folder: str, word: str, folders: tuple[str, str]
 ) -> None:
+    layout = LAYOUTS[name]
     assert layout.segment_folder("Northwind", container, 3) == folder
     assert layout.segment_id("Northwind", container, 3) == word
     assert layout.column_folders("Northwind", container) == folders

@@ -31,7 +31,7 @@ from metspack.model import LobRun
 from tests.conftest import CHECKOUT
 from tests.laws import of_each
 from tests.planning.lobruns import run_of
-from tests.tables import tabled
+from tests.tables import read_table, tabled
 
 DILCIS, SFA, DBPTK = FolderStyle.DILCIS, FolderStyle.SFA, FolderStyle.DBPTK
 
@@ -112,16 +112,7 @@ def test_a_reader_either_misses_some_or_would_be_helped() -> None:
 _ADVICE = re.compile(
     r"[Tt]o let (.+?) find them(?:, instead of (.+?))?: ((?:--[\w.-]+ [\w.-]+ ?)+)(?:\((.+?)\))?"
 )
-_KINDS = [
-    {},
-    {"nested": 2},
-    {"unusual": 3},
-    {"split": 1},
-    {"nested": 8},
-    {"unusual": 8},
-    {"split": 8},
-    {"nested": 2, "unusual": 3, "split": 1},
-]
+_KINDS = read_table(__file__, "_KINDS")
 
 
 @of_each(product(("1.0", "2.0", "2.1", "2.2"), FolderStyle, _KINDS, LAYOUTS))

@@ -13,6 +13,7 @@ from metspack.locations.mappingtxt import mapping_beside, read_mapping
 from metspack.sources.archive import Archive, Grants
 from tests.planning.lobruns import lobs_of
 from tests.siard.forging import Table, column, siard
+from tests.tables import tabled
 
 LOB = "content/schema0/table0/lob1/record0.bin"
 
@@ -26,16 +27,7 @@ def outside(folder: Path) -> Path:
     return siard(folder / "s.siard", tables=[table])
 
 
-@pytest.mark.parametrize(
-    ("data", "line"),
-    [
-        (b"notes\n", "1"),
-        (b"\n\n# the LOBs are on the blue disk\xff\n", "3"),
-        (b"lobs/seg_0/ ./a\n/lobs/ ./a\n", "2"),
-        (b"lobs/seg_0/ ./a\n" * 2 + b"lobs/seg_0/ ./b\n", "3"),
-        (b"lobs/ http://host/\n", "1"),
-    ],
-)
+@tabled
 def test_one_that_is_not_understood_is_in_nobodys_way(tmp_path: Path, data: bytes, line: str) -> None:
     path = inside(tmp_path)
     (tmp_path / "mapping.txt").write_bytes(data)

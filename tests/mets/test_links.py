@@ -1,6 +1,5 @@
 """Directions of mptr, the names that they use, and the equality of identifiers."""
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -71,10 +70,7 @@ def test_which_way_it_leads(
     assert [way for way, leads in found.items() if leads] == ways
 
 
-@pytest.mark.parametrize(
-    ("structmap", "left"),
-    [("CSIP", ("child IPs", "a child IP")), (" csip", ("child IPs", "a child IP")), ("children", None)],
-)
+@tabled
 def test_the_name_of_a_package_does_not_say_which_way_a_link_leads(
     structmap: str, left: tuple[str, ...] | None
 ) -> None:

@@ -26,6 +26,7 @@ from metspack.mets.reader import (
     read,
 )
 from tests.laws import law
+from tests.tables import tabled
 
 DOCUMENT, HEADER = (
     Path(__file__).with_name("documents").joinpath(name).read_bytes()
@@ -133,14 +134,7 @@ def test_facts_do_not_depend_on_where_blocks_are_cut(size: int) -> None:
     assert facts(DOCUMENT, size) == facts(DOCUMENT)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b"m:", b""),
-        (b"x:", b"xlink:"),
-        (b"m:", b"\xc3\xa9:"),
-    ],
-)
+@tabled
 def test_prefixes_mean_nothing(old: bytes, new: bytes) -> None:
     data = (
         DOCUMENT.replace(b"<" + old, b"<" + new)

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from metspack.errors import ConfigError, TargetError
 from metspack.mets import writer
+from tests.tables import tabled
 
 
 @pytest.fixture
@@ -95,16 +96,7 @@ def test_what_exists_is_not_overwritten(template: Callable[..., bytes], tmp_path
     assert (tmp_path / "mets.xml").read_bytes() == b"old"
 
 
-@pytest.mark.parametrize(
-    ("objid", "expected"),
-    [
-        ("urn:uuid:3a487ce5-63cf-4e6c-8b4e-0e2a4d8f5c11", b"URN"),
-        ("URN:isbn:0-395-36341-1", b"URN"),
-        ("urn:x:1", b"OTHER"),
-        ("urn:sa.dk:1", b"OTHER"),
-        ("ID.AVID.RA.18005", b"OTHER"),
-    ],
-)
+@tabled
 def test_templates_tell_urns_as_a_check_does(
     template: Callable[..., bytes], objid: str, expected: bytes
 ) -> None:

@@ -15,6 +15,7 @@ from metspack.errors import SourceError
 from metspack.limits import Budgets
 from metspack.packages.delivery import ByObjid, only_package
 from metspack.packages.package import Package
+from tests.tables import tabled
 
 _METS = '<mets xmlns="http://www.loc.gov/METS/" xmlns:l="http://www.w3.org/1999/xlink" OBJID="{}">{}</mets>'
 _LINK = '<structMap LABEL="{}"><div><mptr LOCTYPE="{}" l:href="{}"/></div></structMap>'
@@ -39,11 +40,7 @@ def refused(root: Path, *ips: str) -> None:
         top(root)
 
 
-@pytest.mark.parametrize(
-    "up",
-    [("URL", "../z/METS.xml"), ("URN", "urn:uuid:1"), ("URN", "urn:x:urn:uuid:1")],
-    ids=["place", "name", "prefix"],
-)
+@tabled
 def test_a_childs_parent_is_found_by_place_and_by_name(tmp_path: Path, up: tuple[str, str]) -> None:
     ip(tmp_path, "a", "A", up)
     ip(tmp_path, "m", "M", up)

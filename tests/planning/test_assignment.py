@@ -19,8 +19,9 @@ from metspack.planning.assignment import (
     first_place,
 )
 from metspack.planning.slices import WHOLE
-from tests.laws import law, of_each
+from tests.laws import law
 from tests.planning.lobruns import run_of
+from tests.tables import tabled
 
 SEGMENTS = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=30)
 
@@ -103,20 +104,7 @@ def tasks_of(cuts: Sequence[int], jobs: int, *, is_planned: bool = True) -> list
     return [found.count([number]) for number in range(len(cuts) - (not is_planned))]
 
 
-@of_each(
-    [
-        ([9] * 10, 2, [1] * 10),
-        ([9] * 10, 1, [1] * 10),
-        ([9] * 11, 2, [*[1] * 10, 10]),
-        ([9] * 3, 2, [1, 1, 10]),
-        ([9], 2, [10]),
-        ([0], 2, [1]),
-        ([99, 0], 2, [100, 1]),
-        ([9] * 7, 4, [1, 1, 1, 1, 10, 10, 10]),
-        ([9] * 61, 3, [1] * 61),  # one process ends behind the others by less than a twentieth
-        ([300] * 2, 2, [301, 301]),
-    ]
-)
+@tabled
 def test_processes_share_the_last_segments(cuts: list[int], jobs: int, expected: list[int]) -> None:
     assert tasks_of(cuts, jobs) == expected
 

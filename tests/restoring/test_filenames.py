@@ -22,7 +22,7 @@ from metspack.restoring.dryrun import DryRun
 from metspack.restoring.files import RestoreOptions, restore_files
 from tests import siards
 from tests.restoring.test_files import manifest_holds
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 from tests.test_optionfields import untyped
 from tests.trees import tree
 
@@ -122,33 +122,12 @@ def test_keys_of_columns(columns: bytes, keys: list[str | None], names: list[str
     assert [*restored(tmp_path, with_keys(keys, columns))] == sorted(f"S.T/{name}" for name in names)
 
 
-@pytest.mark.parametrize(
-    ("names", "path"),
-    [
-        ({"S": "con", "T": "aux"}, "con_.aux_/1_content.bin"),
-        ({"S": "", "T": ""}, "schema0.table0/1_content.bin"),
-        ({"T": "../staff", "content": "file/picture"}, "S.___staff/1_file_picture.bin"),
-        ({"T": "ภาพถ่าย", "content": "picture (old)?"}, "S.ภาพถ่าย/1_picture__old.bin"),
-        ({"content": "???"}, "S.T/1_c2.bin"),
-        ({"T": "Ä" * 100, "content": "ö" * 100}, f"S.{'Ä' * 25}/1_{'ö' * 25}.bin"),
-    ],
-    ids=["devices", "empty", "paths", "marks and ends", "signs alone", "long"],
-)
+@tabled
 def test_names_of_tables_and_columns(names: dict[str, str], path: str, tmp_path: Path) -> None:
     assert [*restored(tmp_path, with_keys(["1"], names=names))] == [path]
 
 
-@pytest.mark.parametrize(
-    ("data", "kind", "extension"),
-    [
-        (b"\xff\xd8\xff\xe0 a picture", "", "jpg"),
-        (b"\x89PNG\r\n\x1a\n", "image/jpeg", "png"),  # the bytes are right
-        (b"%PDF-1.4", "application/octet-stream", "pdf"),
-        (b"a text", "text/html", "html"),
-        (b"a text", "application/x-of-nobody", "bin"),
-        (b"", "", "bin"),
-    ],
-)
+@tabled
 def test_the_extension_fits_the_bytes(data: bytes, kind: str, extension: str, tmp_path: Path) -> None:
     parts = siards.parts(siards.lobs(data))
     stated = f"<type>BLOB</type><mimeType>{kind}</mimeType>" if kind else "<type>BLOB</type>"

@@ -7,7 +7,7 @@ from metspack.digests import Hashers
 from metspack.siard.edits import LobFolders, edited_metadata
 from tests.shared_data import shared
 from tests.siard.forging import NEW_MD5, OLD_MD5, Table, column, field, metadata
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 
 VERSIONS = ["1.0", "2.0", "2.1", "2.2"]
 TABLE = Table(columns=(column("ID", "INTEGER"), column("DATA")))
@@ -100,10 +100,7 @@ def test_without_folders_nothing_but_the_digest_is_another(digests: str) -> None
     assert new == document.replace(b"a" * 32, value.encode()).replace(b"A" * 32, value.upper().encode())
 
 
-@pytest.mark.parametrize(
-    ("version", "xsd", "lob_folder"),
-    [("2.0", "siard-2.0", "old/"), ("2.1", "siard-2.1.1", None), ("2.2", "siard-2.2", "old/")],
-)
+@tabled
 @pytest.mark.parametrize("folders", [SIARD22, SFA, LobFolders(renamed={TABLE.path: {2}})])
 def test_every_style_is_valid_against_the_official_schema(
     version: str, xsd: str, lob_folder: str | None, folders: LobFolders

@@ -25,6 +25,7 @@ from metspack.siard.entries import (
 )
 from metspack.siard.metadata import NAME as METADATA
 from tests.laws import law
+from tests.tables import tabled
 from tests.trees import put
 
 ARCHIVE = {
@@ -258,16 +259,7 @@ def test_a_wrapped_archive_reads_as_if_it_were_not(root: Path, tmp_path: Path) -
     wrapped.close()
 
 
-@pytest.mark.parametrize(
-    "files",
-    [
-        ["content/x"],
-        [METADATA, f"a/{METADATA}"],
-        [f"a/{METADATA}", f"b/{METADATA}"],
-        [f"a/b/{METADATA}"],
-        [f"a/{METADATA}.old", "a/xheader/metadata.xml"],
-    ],
-)
+@tabled
 def test_no_root_wraps_unless_exactly_one_holds_the_metadata(tmp_path: Path, files: list[str]) -> None:
-    with FolderEntries(put(tmp_path, dict.fromkeys(files, b""))) as tree:
+    with FolderEntries(put(tmp_path, {each.format(METADATA=METADATA): b"" for each in files})) as tree:
         assert wrapping_root(tree) is None

@@ -7,7 +7,7 @@ from metspack.errors import SourceError
 from metspack.model import Digest
 from metspack.siard.metadata import Field, read, unescaped
 from tests.laws import of_each
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 
 MD5 = "0123456789abcdef0123456789abcdef"
 SHA = "0" * 64
@@ -57,17 +57,7 @@ def test_columns_have_their_fields() -> None:
     assert c.fields[1].fields[0].mime_type == "text/plain"
 
 
-@pytest.mark.parametrize(
-    ("cell", "names"),
-    [
-        ("c1", ["a"]),
-        ("c3.u2.u1", ["c", "g", "h"]),
-        ("c3.u3", ["c"]),
-        ("c2.a1", ["b"]),
-        ("c9", []),
-        ("c4.u1", []),
-    ],
-)
+@tabled
 def test_a_cell_path_is_followed_as_far_as_it_goes(cell: str, names: list[str]) -> None:
     table = read(METADATA.encode()).tables[0]
     assert [each.name for each in table.chain(cell)] == names

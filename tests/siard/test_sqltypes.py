@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
@@ -13,7 +12,7 @@ from lxml import etree
 from metspack.siard import schemas
 from tests.laws import law, of_each
 from tests.shared_data import shared
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 
 _NAMES = read_table(__file__, "names")
 _SIZES = ("", "(1)", "(0)", "(10, 2)", "( 7 )", "(2G)", "(3 K)", " (12)", "(x)", "(1")
@@ -61,18 +60,7 @@ def test_other_notations_become_that_of_siard(text: str, written: str | None) ->
     assert schemas.notation(text) == written
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "with_files"),
-    [
-        ("INTEGER", "xs:integer", None),
-        ("VARCHAR(3)", "xs:string", "clobType"),
-        ("VARBINARY(3)", "xs:hexBinary", "blobType"),
-        ("NCLOB(3K)", "clobType", "clobType"),
-        ("BLOB", "blobType", "blobType"),
-        ("TIMESTAMP(3)", "dateTimeType", None),
-        ("BIT", None, None),
-    ],
-)
+@tabled
 def test_cells_have_the_types_of_the_standard(text: str, kind: str | None, with_files: str | None) -> None:
     assert schemas.cell_type(text, has_files=False) == kind
     assert schemas.cell_type(text, has_files=True) == with_files

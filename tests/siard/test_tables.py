@@ -14,7 +14,7 @@ from metspack.siard.metadata import Field, Table
 from metspack.siard.tables import Tally, cell_runs
 from tests.laws import law, of_each
 from tests.siards import cells
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 
 MD5 = "0123456789abcdef0123456789abcdef"
 SHA1 = MD5 + "01234567"
@@ -62,18 +62,7 @@ def test_cells_are_found_at_any_depth_in_document_order() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("codec", "declared"),
-    [
-        ("utf-8", ""),
-        ("utf-8", "UTF-8"),
-        ("utf-8-sig", "UTF-8"),
-        ("utf-16", "UTF-16"),
-        ("utf-16-be", "UTF-16"),
-        ("iso-8859-1", "ISO-8859-1"),
-        ("cp1252", "windows-1252"),
-    ],
-)
+@tabled
 @pytest.mark.parametrize("size", [1, 7, 1 << 20])
 def test_documents_are_read_in_their_encodings(codec: str, declared: str, size: int) -> None:
     head = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
@@ -139,22 +128,12 @@ def test_a_length_that_is_none_is_refused(text: str) -> None:
         read(row(f"\n<c2 file='a' length='{text}'/>"))
 
 
-@pytest.mark.parametrize(
-    ("attributes", "words"),
-    [
-        (
-            "digest='00' digestType='MD5'",
-            r"the digest '00' \(digestType 'MD5'\), which is not a message digest",
-        ),
-        ("messageDigest='soon'", r"the messageDigest 'soon' \(digestType absent\)"),
-        (f"digest='{MD5}'", "digestType absent"),
-    ],
-)
+@tabled
 def test_a_digest_that_is_none_is_refused(attributes: str, words: str) -> None:
     with pytest.raises(
         SourceError, match=WHERE + r"1: table s.t row 1, cell c2 \(s1.t7.c2.r1\) has .*" + words
     ) as caught:
-        read(row(f"<c2 file='a' {attributes}/>"))
+        read(row(f"<c2 file='a' {attributes.format(MD5=MD5)}/>"))
     assert "SHA-256" in caught.value.hint
 
 
@@ -190,10 +169,7 @@ def test_a_dtd_is_refused() -> None:
     assert "DTD" in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "column"),
-    [("<table>\n<row><c2></row></table>", 2, 12), ("<table><row>", 1, 13), ("", 1, 1), ("<table/>x", 1, 9)],
-)
+@tabled
 def test_a_document_is_refused_where_it_is_not_well_formed(text: str, line: int, column: int) -> None:
     with pytest.raises(SourceError, match=WHERE + f"{line}, column {column}: not well-formed") as caught:
         read(text)

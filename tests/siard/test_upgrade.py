@@ -18,7 +18,7 @@ from metspack.siard.upgradedtables import columns_with_files, table_schema, tabl
 from tests.laws import law, of_each
 from tests.shared_data import shared
 from tests.siard.old_archives import METADATA_XML, TABLE_XML
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 
 TABLE = metadata.read(METADATA_XML.encode()).tables[0]
 SPACE = "{http://www.bar.admin.ch/xmlns/siard/2/metadata.xsd}"
@@ -133,13 +133,7 @@ def test_what_is_missing_is_added_and_what_says_nothing_goes() -> None:
     assert not [each for each in upgraded[1] if "Digest" in each or "updateAction" in each]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "note"),
-    [
-        ("MD5D41D8CD98F00B204E9800998ECF8427E", "CRC 12", "'CRC 12'"),
-        ("MD5D41D8CD98F00B204E9800998ECF8427E", "SHA-512" + "0" * 128, "SHA-512"),
-    ],
-)
+@tabled
 def test_digests_without_a_form_are_left_out_and_reported(old: str, new: str, note: str) -> None:
     upgraded = upgraded_metadata(METADATA_XML.replace(old, new).encode())
     assert upgraded[1][0].startswith("a messageDigest that SIARD 2.2 has no form for is left out: ")

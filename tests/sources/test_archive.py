@@ -16,7 +16,7 @@ from metspack.siard.tables import Tally
 from metspack.sources.archive import Archive, Grants, by_extension, extension_of
 from tests.planning.lobruns import lobs_of, one_after_the_other
 from tests.siard.forging import METADATA, Table, column, field, metadata, siard
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 from tests.trees import put
 
 FOLDER = "content/schema0/table0"
@@ -142,17 +142,7 @@ def test_metadata_in_two_folders_is_no_archive(tmp_path: Path) -> None:
     assert "without header/metadata.xml" in refusal(zipped(tmp_path / "s.siard", entries)).message
 
 
-@pytest.mark.parametrize(
-    ("document", "words"),
-    [
-        (
-            b"<siardArchive>\n <dbname></siardArchive>",
-            "header/metadata.xml line 2, column 12: not well-formed",
-        ),
-        (b"<html/>", "header/metadata.xml begins with <html>, expected <siardArchive>"),
-        (b'<?xml version="1.0" encoding="Shift_JIS"?><a/>', "header/metadata.xml is encoded in Shift_JIS"),
-    ],
-)
+@tabled
 def test_metadata_that_cannot_be_read(tmp_path: Path, document: bytes, words: str) -> None:
     assert re.search(words, refusal(siard(tmp_path / "s.siard", document=document)).message)
 

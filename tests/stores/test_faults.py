@@ -19,6 +19,7 @@ from metspack.files import mirrors
 from metspack.stores import client
 from metspack.stores.urls import StoreUrl
 from tests.stores.conftest import BUCKET, S3, SECRET
+from tests.tables import tabled
 from tests.trees import tree
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_clock")]
@@ -54,17 +55,7 @@ def run(s3: S3, *arguments: str, **environment: str) -> subprocess.CompletedProc
     return found
 
 
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        ("ftp://host/package", "unknown scheme; expected s3://BUCKET/KEY"),
-        ("s3://", "names no bucket"),
-        ("s3:///package", "names no bucket"),
-        ("s3://user:secret@bucket/package", r"s3://\.\.\.@bucket/package names no bucket"),
-        ("s3://bucket/a/../b", "a key that no folder could hold"),
-        ("s3://bucket/a//b", "a key that no folder could hold"),
-    ],
-)
+@tabled
 def test_urls_that_are_none_are_refused(url: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         StoreUrl.of(url)

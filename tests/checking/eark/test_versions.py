@@ -38,14 +38,7 @@ _SUBMITTER = 'ROLE="OTHER" OTHERROLE="SUBMITTER" TYPE="ORGANIZATION"'
 
 
 @pytest.mark.parametrize("profile", ["E-ARK-SIP", "E-ARK-CSIP"])
-@pytest.mark.parametrize(
-    ("version", "words"),
-    [
-        ("9-9-9", "newer than metspack knows; judged by 2.2.0"),
-        ("2-1-1", "not a version that metspack knows; judged by 2.1.0"),
-        ("2-0-3", "not a version that metspack knows; judged by 2.0.4"),
-    ],
-)
+@tabled
 def test_a_version_that_is_not_supported_is_one_note(
     tmp_path: Path, profile: str, version: str, words: str
 ) -> None:

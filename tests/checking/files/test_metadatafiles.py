@@ -19,7 +19,7 @@ from metspack.mets.dialects.interface import Software
 from metspack.model import Finding
 from tests import siards
 from tests.laws import law
-from tests.tables import tables_of
+from tests.tables import tabled, tables_of
 
 _OBJECT = '  <premis:object xsi:type="premis:file">'
 _END = "</premis:object>\n"
@@ -90,14 +90,7 @@ def test_objects_of_a_shape_that_are_compared_at_once_give_what_each_gives(
     assert found(together=together, tries=20) == found(together=1, tries=0)
 
 
-@pytest.mark.parametrize(
-    ("change", "of_one", "count"),
-    [
-        (("<premis:size>[0-9]+</premis:size>", '<size xmlns="urn:other">7</size>'), ("", ""), 0),
-        (("<premis:formatName>", "<premis:formatName a='b>c'>"), ("b>c'>", "b>c'?"), 1),
-    ],
-    ids=["size of another namespace", "start tag without its end"],
-)
+@tabled
 def test_what_is_no_text_of_premis_is_not_taken_for_it(
     made: Path, tmp_path: Path, change: tuple[str, str], of_one: tuple[str, str], count: int
 ) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from tests.findings import codes, ordered
 from tests.packages import forge
 from tests.packages.placed import structmap, urn
 from tests.packages.spread import moved, tarred, zipped
+from tests.tables import tabled
 
 
 def four(root: Path) -> Path:
@@ -173,41 +174,22 @@ def beside(tmp_path: Path, *maps: str) -> Path:
     return tmp_path / "p"
 
 
-@pytest.mark.parametrize(
-    ("maps", "expected"),
-    [
-        ([structmap("parent AIP", urn("urn:uuid:top"))], []),
-        ([structmap("parent AIP", url("../METS.xml"))], []),
-        ([structmap("parent AIP", url("../METS.xml") + urn("top"))], []),
-        ([structmap("parent AIP", url("../../out/METS.xml") + urn("top"))], ["P003"]),
-        ([structmap("parent AIP", url("../../out/METS.xml"))], ["L020"]),
-        ([structmap("parent AIP", urn("urn:x:tops"))], ["L020"]),
-        ([structmap("RODA structural map", urn("top"))], []),
-        ([structmap("RODA structural map", urn("urn:x:above"), urn("more"))], []),
-        ([structmap("RODA structural map", urn("other"))], ["L020"]),
-        ([structmap("RODA structural map", urn("other")), structmap("parent", urn("top"))], ["L026"]),
-        ([structmap("parent", urn("urn:x:child")), structmap("parent", urn("top"))], ["L009"]),
-        ([structmap("above", url("../METS.xml"))], []),
-        ([structmap("CSIP", url("representations/rep1/METS.xml"))], ["L002", "L021"]),
-        ([], ["L021"]),
-    ],
-)
-def test_links_up_from_a_child(tmp_path: Path, maps: list[str], expected: list[str]) -> None:
-    found = codes(check(beside(tmp_path, *maps), Level.LINKS))
+def upward(words: Sequence[str]) -> str:
+    """Return a map with divisions, each of one link or several, by location or OBJID."""
+    label, *divisions = words
+    links = ("".join(url(each) if "/" in each else urn(each) for each in div.split()) for div in divisions)
+    return structmap(label, *links)
+
+
+@tabled
+def test_links_up_from_a_child(tmp_path: Path, maps: list[list[str]], expected: list[str]) -> None:
+    found = codes(check(beside(tmp_path, *map(upward, maps)), Level.LINKS))
     assert sorted(each for each in found if each != "L022") == expected
 
 
-@pytest.mark.parametrize(
-    ("maps", "expected"),
-    [
-        ([structmap("parent", url("../METS.xml"))], ["L022"]),
-        ([structmap("parent", urn("top")), structmap("parent AIP", urn("other"))], ["L022", "L026"]),
-        ([structmap("RODA structural map", urn("top"), urn("above"))], ["L022"]),
-        ([structmap("parent", urn("child"))], ["L009"]),
-    ],
-)
-def test_links_up_from_a_single_child(tmp_path: Path, maps: list[str], expected: list[str]) -> None:
-    assert sorted(codes(check(beside(tmp_path, *maps) / "c", Level.LINKS))) == expected
+@tabled
+def test_links_up_from_a_single_child(tmp_path: Path, maps: list[list[str]], expected: list[str]) -> None:
+    assert sorted(codes(check(beside(tmp_path, *map(upward, maps)) / "c", Level.LINKS))) == expected
 
 
 # --- identity and location together ---------------------------------------------------------------------

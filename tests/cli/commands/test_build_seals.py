@@ -16,6 +16,7 @@ from metspack.model import Severity
 from tests import siards
 from tests.cli.conftest import Commands, made_of
 from tests.official import mets_faults
+from tests.tables import tabled
 from tests.trees import tree
 
 pytestmark = pytest.mark.usefixtures("one_clock")
@@ -152,20 +153,14 @@ def test_what_is_made_of_the_package_keeps_the_trace(metspack: Commands, tmp_pat
 # --- refused ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("digest", "what"),
-    [
-        (STATED, f"the archive's MD5 messageDigest is {STATED}, but its content has"),
-        ("", "the archive has none"),
-        ("not a digest", "that of the archive could not be understood"),
-    ],
-)
+@tabled
 def test_a_required_digest_is_refused(metspack: Commands, tmp_path: Path, digest: str, what: str) -> None:
-    source = sealed(tmp_path / "Stale.siard", digest)
+    source = sealed(tmp_path / "Stale.siard", digest.format(STATED=STATED))
     before = tree(tmp_path)
     outcome = metspack("build", source, "-o", tmp_path / "out", "--require-message-digest")
     assert outcome.code == 3
-    assert f"error: {source}: a messageDigest that is right is required, and {what}" in outcome.err
+    words = f"a messageDigest that is right is required, and {what.format(STATED=STATED)}"
+    assert f"error: {source}: {words}" in outcome.err
     assert "leave --require-message-digest out" in outcome.err
     assert tree(tmp_path) == before
 

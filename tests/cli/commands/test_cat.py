@@ -18,6 +18,7 @@ from tests.packages import forge
 from tests.restoring import splitting
 from tests.restoring.damages import DAMAGES
 from tests.restoring.splitting import LOBS, SPLIT, Lob
+from tests.tables import tabled
 
 WHOLE = LOBS[1].data
 
@@ -104,13 +105,7 @@ def test_a_damaged_lob_is_not_given_as_a_good_one(cat: Cat, root: Path, late: bo
     assert cat(root, LOBS[0].id) == LOBS[0].data
 
 
-@pytest.mark.parametrize(
-    ("lob", "words"),
-    [
-        ("s0.t2.c4.r9", "hint: Its column has LOBs in rows 1 to 3."),
-        ("film", "hint: Ids are like s0.t2.c4.r"),
-    ],
-)
+@tabled
 def test_a_missing_lob_is_named_with_the_likeliest(cat: Cat, root: Path, lob: str, words: str) -> None:
     assert words in cat.refused(root, lob)
 

@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests import siards
 from tests.cli.conftest import Commands
 from tests.siard.old_archives import entries
+from tests.tables import tabled
 
 SUBMITTER = ("--submitter", "A")
 
@@ -22,13 +21,7 @@ def made(metspack: Commands, source: Path, out: Path, *words: str) -> dict[str, 
     return document
 
 
-@pytest.mark.parametrize(
-    "reader",
-    [
-        ("dbptk", "siard22", "DBPTK"),
-        ("statement", "lobseg", "metspack"),
-    ],
-)
+@tabled
 def test_plan_build_convert_and_check_say_the_same(
     reader: tuple[str, str, str], metspack: Commands, northwind: Path, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.conftest import Commands
 from tests.kept import copied
+from tests.tables import tabled
 
 
 @pytest.fixture
@@ -51,16 +52,7 @@ def test_unmergeable_containers_are_reported(metspack: Commands, out: Path, tmp_
     assert metspack("merge", out, "-o", tmp_path / "whole", "--checksum", "SHA3").code == 2
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ((), ("E-ARK-CSIP.xml", "AIP", "SIARD2", "Sub", "1")),
-        (("--type", "SIP"), ("E-ARK-CSIP.xml", "SIP", "SIARD2", "Sub", "1")),
-        (("--profile", "sip"), ("E-ARK-SIP-v2-2-0.xml", "SIP", "SIARD2", "Sub", "1")),
-        (("--submitter", "New"), ("E-ARK-CSIP.xml", "AIP", "SIARD2", "New", "")),
-        (("--content-type", "citssiard_v1_0"), ("E-ARK-CSIP.xml", "AIP", "citssiard_v1_0", "Sub", "1")),
-    ],
-)
+@tabled
 def test_terms_and_agents_are_those_of_the_parent_unless_others_are_given(
     words: tuple[str, ...],
     expected: tuple[str, ...],

@@ -23,7 +23,7 @@ from tests.conftest import CHECKOUT
 from tests.laws import law
 from tests.restoring import splitting
 from tests.restoring.splitting import LOBS, SPLIT
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 
 GOLDEN = CHECKOUT / "samples" / "northwind" / "golden" / "Northwind-full"
 PATTERN = """<shard_metadata>
@@ -119,15 +119,7 @@ def test_the_doms_form_is_the_patterns(root: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("registry", "key", "expected"),
-    [
-        ("PRONOM", "fmt/11", "info:pronom/fmt/11"),
-        ("pronom ", " x-fmt/111", "info:pronom/x-fmt/111"),
-        ("GDFR", "fmt/11", None),
-        ("PRONOM", "png", None),
-    ],
-)
+@tabled
 def test_the_format_is_that_of_mets(root: Path, registry: str, key: str, expected: str | None) -> None:
     stated = (
         f'xmlns:sip="{SIP}" sip:FORMATREGISTRY="{registry}" sip:FORMATREGISTRYKEY="{key}" ID="s0.t2.c4.r1"'

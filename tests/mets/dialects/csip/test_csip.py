@@ -296,14 +296,7 @@ def test_what_cannot_be_stated_is_refused_before_anything_is_written(
     assert names(tmp_path) == {"N.siard"}
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "words"),
-    [
-        ("ead.xml", b"<ead>", "line 1"),
-        ("ead.xml", b"<!DOCTYPE ead><ead/>", "document type"),
-        ("gone.xml", None, "No such file"),
-    ],
-)
+@tabled
 def test_descriptive_metadata_that_is_not_xml_is_refused(
     tmp_path: Path, name: str, data: bytes | None, words: str
 ) -> None:
