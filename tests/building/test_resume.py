@@ -80,7 +80,7 @@ def test_a_build_stopped_repeatedly_resumes(northwind_full: Path, tmp_path: Path
 class _Eager(processes.Underway[Any, Any]):
     """Work of several processes that is done in this one, as soon as there are tasks."""
 
-    def look(self) -> None:
+    def submit_more(self) -> None:
         self._done = [*getattr(self, "_done", ()), *(self._work(task, self._moved) for task in self._tasks)]
 
     def results(self) -> Generator[Any, None, None]:
