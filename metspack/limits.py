@@ -29,7 +29,7 @@ class Budgets:
     * ``depth``: nested XML elements.
     * ``links``: mptr of one METS. ``others``: its agents, ``fileGrp`` and elements unknown to METS.
     * ``attribute``: bytes of an attribute. ``names``: distinct names of elements and attributes in one
-      document, all of which a parser keeps.
+      document, which a parser keeps.
     * ``metadata``, ``elements``: bytes and elements of metadata.xml, which is held in memory.
     * ``inflated``: bytes of an archive that is compressed in a zip file, and inflated into a temporary file.
     * ``holes``: bytes of a sparse file that were never written, and are read as zeros.

@@ -271,7 +271,7 @@ def prepare(place: str) -> None:
     if len(names) < _BUCKET:
         return
     bucket = os.path.join(_base, *names[:_BUCKET])
-    if not os.path.isdir(bucket):  # a bucket that nobody named
+    if not os.path.isdir(bucket):  # another bucket than those given
         return
     at = bucket
     *above, last = names[_BUCKET:] or [""]

@@ -35,7 +35,7 @@ from metspack.uris import PLAIN, Repair, are_plain
 
 _REMEMBERED = 1_000
 _ADVISED = 4  # the most drives, and first folders of absolute paths, for which a folder is searched
-_TRIES = 2  # the most LOBs for each of which that folder is searched
+_TRIES = 2  # LOBs at most that search that folder
 _DEEP = 64  # the most names in the path of such a LOB
 _PROVEN = 8  # the most places with a file of the LOB's name that are tried
 

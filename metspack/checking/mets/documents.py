@@ -514,7 +514,7 @@ class DocumentReader:
     def _of_archive(path: bytes | None, fact: reader.File) -> tuple[bool | None, bool | None]:
         """Return whether an archive has its name and its fileGrp, or None twice for another file.
 
-        A LOB may be a SIARD archive too: only the METS's fileGrp tells the package's archive.
+        A LOB may be a SIARD archive too: only the METS's fileGrp shows the package's archive.
         """
         if path is None or fact.element == "FLocat":
             return None, None
