@@ -35,10 +35,10 @@ ORDER = (
 """Packages in levels: each imports only from levels above its own."""
 
 BUDGETS: Mapping[str, int] = {
-    "system": 597,
+    "system": 600,
     "(foundation)": 2_872,
     "stores": 335,
-    "files": 3_012,
+    "files": 3_032,
     "layouts": 590,
     "containers": 1_802,
     "siard": 1_889,
@@ -47,7 +47,7 @@ BUDGETS: Mapping[str, int] = {
     "mets": 3_081,
     "planning": 877,
     "inspecting": 550,
-    "packages": 3_006,
+    "packages": 3_001,
     "checking": 14_029,
     "building": 3_049,
     "reporting": 2_319,
