@@ -19,7 +19,7 @@ ENDING: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that end a process."""
 
 O_SEARCH = getattr(os, "O_PATH", os.O_RDONLY)
-"""Flags to open a folder only to look up names in it, as POSIX calls them; it may refuse to be listed."""
+"""Flags to open a folder, even an unlistable one, only to look up names in it."""
 
 LACKING: frozenset[str] = frozenset()
 """The features that metspack lacks on this system, by their words."""
