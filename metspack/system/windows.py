@@ -308,7 +308,7 @@ _folders: dict[int, str] = {}  # the paths of open folders, which cannot change 
 
 def lock_file(descriptor: int) -> int:
     """Return the open file by which a descriptor is locked: for a folder one beside it."""
-    if not _is_folder(descriptor):
+    if descriptor not in _folders:
         return descriptor
     if descriptor not in _lock_files:
         name = f"{_folders[descriptor]}.lock"
@@ -370,10 +370,6 @@ class FileStatus:
         self.st_mtime, self.st_mtime_ns = found.st_mtime, found.st_mtime_ns
         self.st_nlink, self.st_size, self.st_uid = found.st_nlink, found.st_size, 0
         self.st_blocks = 0 if found.st_file_attributes & 0x200 else -(-found.st_size // _OCTETS_OF_BLOCK)
-
-
-def _is_folder(descriptor: int) -> bool:
-    return modes.S_ISDIR(os.fstat(descriptor).st_mode)
 
 
 def fstat(descriptor: int) -> FileStatus:
@@ -517,7 +513,7 @@ def lseek(descriptor: int, offset: int, how: int) -> int:
 
 def fsync(descriptor: int) -> None:
     """Put a file on disk; Windows writes entries of folders by itself."""
-    if not _is_folder(descriptor):
+    if descriptor not in _folders:
         with suppress(PermissionError):  # open for reading: a hard link to what others wrote
             os.fsync(descriptor)
 
