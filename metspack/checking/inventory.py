@@ -9,19 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from metspack.checking import grouping
-from metspack.checking.catalogue import (
-    PUT_MARK,
-    Batch,
-    Catalogue,
-    Mark,
-    are_usual,
-    fault,
-    folded_name,
-    folder_of,
-    outermost,
-    shown,
-    span_below,
-)
+from metspack.checking.catalogue import PUT_MARK, Batch, Catalogue, Mark, are_usual, outermost
 from metspack.checking.codes import Code
 from metspack.checking.files import listed
 from metspack.checking.held import AgreedSegment
@@ -30,10 +18,11 @@ from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Item, PackedError
 from metspack.files import walking
 from metspack.files.byteranges import FileBelow
+from metspack.files.paths import folded_name, folder_of, path_of, reason_of, shown, span_below
 from metspack.files.tempdb import BulkInsert
 from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
-from metspack.packages.files import FolderTree, PackageTree, PackedTree, path_of
+from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.system import os
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
@@ -150,7 +139,7 @@ class _Taking:
             self.take_other(prefix + name, kind)
         if lot.fault is not None:
             path = shown(prefix.rstrip(b"/")) or "."
-            self._findings.append(Code.UNREADABLE.at(path, reason=fault(lot.fault)))
+            self._findings.append(Code.UNREADABLE.at(path, reason=reason_of(lot.fault)))
         elif lot.is_empty:
             self.take_empty(prefix.rstrip(b"/"))
         self.flush()

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack.checking import check, inventory
-from metspack.checking.catalogue import are_usual, folded_name
+from metspack.checking.catalogue import are_usual
+from metspack.files.paths import folded_name
 from tests.laws import law
 from tests.packages import csip
 from tests.packages.spread import zipped

@@ -11,17 +11,16 @@ from itertools import chain, count, groupby, repeat, starmap, takewhile
 from pathlib import Path
 
 from metspack import sizes, uris
-from metspack.checking.catalogue import GONE, Catalogue, Mark, Row, folded_name, folder_of, shown
+from metspack.checking.catalogue import GONE, Catalogue, Mark, Row
 from metspack.checking.files.listed import UnlistedNames
 from metspack.checking.held import AgreedColumns, AgreedSegment, paths_of, texts_of
 from metspack.checking.segments import Agreement
+from metspack.files.paths import Names, folded_name, folder_of, path_of, shown
 from metspack.layouts.names import SIARD
 from metspack.locations import candidates
-from metspack.locations.splitparts import Names
 from metspack.locations.statement import Place
 from metspack.mets import REPRESENTATIONS_FOLDER, links
 from metspack.model import CellRun, Digest
-from metspack.packages.files import path_of
 from metspack.system import os
 from metspack.uris import ReferenceRefused
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
 
-from metspack.checking.eark.document import MAP, Elements, MetsElement, ReadingDone
 from metspack.checking.eark.requirements import NEWEST, Standard, Version
+from metspack.mets.elements import MAP, Elements, MetsElement, ReadingDone
 
 _EARK = re.compile(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
 _VERSION = re.compile(r".+-v(\d{1,3})-(\d{1,3})-(\d{1,3})\.xml", re.IGNORECASE)

@@ -11,9 +11,9 @@ from itertools import count, repeat
 
 from metspack import digests, safexml, uris
 from metspack.checking.archives import forms
-from metspack.checking.catalogue import PUT_OBJECT, Batch, Catalogue, Mark, Row, fault, shown
+from metspack.checking.catalogue import PUT_OBJECT, Batch, Catalogue, Mark, Row
 from metspack.checking.codes import Code
-from metspack.checking.mets import schema
+from metspack.checking.mets import validity
 from metspack.checking.mets.entries import FILES, PUT_ENTRY, FileGroups
 from metspack.checking.mets.references import References
 from metspack.checking.options import Looking
@@ -21,10 +21,11 @@ from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError, StoreError
 from metspack.files import reading
+from metspack.files.paths import reason_of, shown
 from metspack.files.reading import HolesRefused
 from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import SEGMENT_GROUP, FolderStyle
-from metspack.mets import is_mets_name, reader
+from metspack.mets import is_mets_name, reader, schema
 from metspack.mets.fastreader import Run, check_links, condensed
 from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare
 from metspack.mets.notes import SOURCE, note
@@ -128,7 +129,7 @@ def of_opening(path: bytes, error: OSError | MetspackError) -> Finding:
         return Code.DIRECTORY.at(path, expected=path)
     if error.errno == errno.ELOOP:
         return Code.SYMLINK.at(path)
-    return Code.UNREADABLE.at(path, reason=fault(error))
+    return Code.UNREADABLE.at(path, reason=reason_of(error))
 
 
 class DocumentReader:
@@ -195,7 +196,7 @@ class DocumentReader:
     def _parse(self, content: Content) -> Iterator[Finding]:
         stated = {name for (name,) in self._catalogue.all(_ALGORITHMS, self._mets)} & digests.OCTETS.keys()
         hashers = digests.Hashers(stated)
-        validation = schema.Validation(self._grammar, self._name)
+        validation = schema.Validation(self._grammar)
         budgets = self._looking.budgets
         with References(self._name, budgets) as references:
             try:
@@ -222,9 +223,9 @@ class DocumentReader:
                 yield Code.DECLARATION.at(self._name, 1, found=found, expected="XML 1.0 in UTF-8")
             if not self._files:
                 yield Code.NO_FILES.at(self._name)
-            yield from validation.findings(content.blocks)
+            yield from validity.findings(self._name, validation, content.blocks)
             if self._looking.strict:
-                yield from schema.strict_findings(self._name, content.blocks, self._grammar)
+                yield from validity.strict_findings(self._name, content.blocks, self._grammar)
             yield from references.findings(content.blocks)
         self._catalogue.put("UPDATE mets SET ok = 1 WHERE id = ?", self._mets)
         self._keep_digests(hashers.size, {name: hashers.digest(name).value for name in stated})
