@@ -35,7 +35,7 @@ ORDER = (
 """Packages in levels: each imports only from levels above its own."""
 
 BUDGETS: Mapping[str, int] = {
-    "system": 597,
+    "system": 599,
     "(foundation)": 2_872,
     "stores": 335,
     "files": 3_034,
@@ -44,11 +44,11 @@ BUDGETS: Mapping[str, int] = {
     "siard": 1_889,
     "locations": 2_172,
     "sources": 1_704,
-    "mets": 3_536,
+    "mets": 3_547,
     "planning": 877,
     "inspecting": 550,
     "packages": 3_603,
-    "checking": 12_721,
+    "checking": 12_700,
     "building": 3_050,
     "reporting": 2_321,
     "restoring": 1_806,

@@ -24,6 +24,7 @@ from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
 from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.system import os
+from metspack.system.winnames import unholdable
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
 _FILES = BulkInsert("disk", "(?{0}, 'f', ?{1})", shared=0, per_row=2)
@@ -35,10 +36,6 @@ SELECT f.path, coalesce(
     (SELECT min(g.path) FROM mark g WHERE g.mark = f.mark AND g.other = f.other AND g.path < f.path)
 ) AS first FROM mark f WHERE f.mark = ? AND first IS NOT NULL ORDER BY f.path
 """
-# Microsoft, Naming Files, Paths, and Namespaces: characters, device names, and characters cut off at the end.
-_NOT_FOR_WINDOWS = re.compile(
-    rb'(?i:(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?)|.*[<>:"\\|?*\x00-\x1f].*|.*[. ]', re.DOTALL
-)
 _METS = PLAIN_METS.encode()
 _Folders = Mapping[Path, set[bytes]]
 # An archive that was unpacked has this folder, which states its version and is empty (SIARD 2.2 P_4.2-4).
@@ -196,7 +193,7 @@ class _Taking:
         folded = folded_name(name)
         if folded != name:
             self._batch.add(PUT_MARK, Mark.FOLDED, path, folder_of(path) + folded, None)
-        if _NOT_FOR_WINDOWS.fullmatch(name):
+        if unholdable(os.fsdecode(name)):
             reason = f"Windows cannot hold the name {shown(name)!r}"
             self._findings.append(Code.NOT_FOR_WINDOWS.at(path, reason=reason))
         if not name.isascii() and name.decode(errors="replace").encode() != name:

@@ -155,3 +155,24 @@ def _names(written: tuple[str, ...]) -> tuple[str, ...]:
 def _name(raw: str) -> str:
     namespace, _, local = raw.rpartition(" ")
     return f"{_PREFIXES.get(namespace, namespace)}:{local}" if namespace else local
+
+
+_SECTIONS = ("mets/dmdSec", "mets/amdSec", "mets/fileSec", "mets/structMap", MAP)
+
+
+def opening(blocks: Iterable[bytes]) -> tuple[Attributes, Attributes]:
+    """Return the attributes of a document's root and header; only its beginning is read.
+
+    Raises ``XmlError`` for a beginning that is not well-formed.
+    """
+    found: dict[str, Attributes] = {}
+
+    def keep(element: MetsElement, _parent: MetsElement) -> None:
+        found[element.path] = element.attributes
+        if element.path != "mets":
+            raise ReadingDone
+
+    elements = Elements()
+    elements.handle(dict.fromkeys(("mets", "mets/metsHdr", *_SECTIONS), keep))
+    elements.read(blocks)
+    return found.get("mets", {}), found.get("mets/metsHdr", {})

@@ -14,7 +14,7 @@ import pytest
 from lxml import etree
 
 from metspack import safexml
-from metspack.checking.mets import validity
+from metspack.checking.mets import documents
 from metspack.errors import ConfigError
 from metspack.mets import reader, schema
 from metspack.mets import schema as grammars
@@ -67,11 +67,11 @@ def schema_findings(
     validation = schema.Validation(grammar or schema.project_grammar(), shown=shown)
     for _ in reader.read(validation.watched(blocks())):
         pass
-    yield from validity.findings(name, validation, blocks)
+    yield from documents.schema_findings(name, validation, blocks)
 
 
 def strict_findings(name: str, blocks: Callable[[], Iterable[bytes]], **options: Any) -> Iterator[Finding]:
-    return validity.strict_findings(name, blocks, schema.project_grammar(), **options)
+    return documents.strict_findings(name, blocks, schema.project_grammar(), **options)
 
 
 def found(blocks: Callable[[], Iterable[bytes]], **options: Any) -> list[tuple[str, int]]:
