@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from operator import mul
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from metspack.checking.held import (
     COLUMNS,
@@ -42,6 +42,7 @@ def parts_of(size: int) -> int:
     return 1 + size // (FILES_OF_A_PART * _BYTES_OF_A_FILE)
 
 
+_T = TypeVar("_T")
 Compared = tuple[frozenset[bytes], Mapping[str, Sequence[tuple[int, bytes, str]]]]
 """Missing files of a part, and lines on files not held (number, name, digest) by algorithm."""
 
@@ -65,12 +66,13 @@ class _Sums:
     Python's hash has a key that each process draws: no document can aim at a sum.
     """
 
+    is_used: bool
     count: int = 0
     names: int = 0
     sizes: int = 0
 
     def add(self, names: Sequence[bytes], sizes: Sequence[int]) -> None:
-        hashes = list(map(hash, names))
+        hashes = list(map(hash, names)) if self.is_used else []
         self.count += len(hashes)
         self.names += sum(hashes)
         self.sizes += sum(map(mul, hashes, sizes))
@@ -88,7 +90,7 @@ class SegmentSources(PartitionStore):
         self._look = look
         self._files = 0
         self._on_disk, self._objects = self._parts("disk", "nq"), dict[str, PartitionedColumns]()
-        self._in_mets, self._in_folder = _Sums(), _Sums()
+        self._in_mets, self._in_folder = (_Sums(is_used=not look.manifests) for _ in range(2))
         self.lines = {name: self._parts(name, "nnq") for name in look.manifests}
         self._listed = self._parts("listed", "nqqn")
         self._columns: list[AgreedColumns] = []
@@ -128,11 +130,6 @@ class SegmentSources(PartitionStore):
             self._objects[algorithm] = self._parts(f"objects-{algorithm}", "nqn")
         self._objects[algorithm].add(names, sizes, digests)
 
-    def end_beside(self) -> None:
-        """Divide the statements of other sources, once all of METS was taken."""
-        for each in (self._on_disk, *self.lines.values()) if self.lines else ():
-            each.divide()
-
     @property
     def are_same(self) -> bool:
         """Return whether METS and folder have the same files and are the only sources."""
@@ -158,41 +155,46 @@ class SegmentSources(PartitionStore):
         never_held = {name for name, number in zip(names, numbers, strict=True) if number < 0}
         if not never_held.isdisjoint(apart):
             raise DifferenceError
-        not_held = apart | never_held
-        in_mets = {name: digest for name, digest in zip(names, digests, strict=True) if digest}
-        stated = {algorithm_of_mets: in_mets}
-        others: dict[str, list[tuple[int, bytes, str]]] = {}
+        in_mets = dict(zip(names, digests, strict=True))
+        left_out = apart | {name for name in never_held if not in_mets[name]}
+        expected = _without(in_mets, left_out)
+        held = _without(dict(zip(names, numbers, strict=True)), not_held := apart | never_held)
+        stated, others = {algorithm_of_mets: in_mets}, {}
         for algorithm, source in self.lines.items():
             paths, values, lines = source.columns(part)
             digest_of = dict(zip(paths, values, strict=True))
-            if not size_of.keys() - apart <= digest_of.keys() <= size_of.keys():
+            found = _without(digest_of, left_out)
+            if found.keys() != expected.keys() or not left_out - apart <= digest_of.keys():
                 raise DifferenceError
-            expected = stated.setdefault(algorithm, digest_of)
-            of_files = {name: digest for name, digest in expected.items() if name not in apart}
-            if list(map(digest_of.get, of_files)) != list(of_files.values()):
+            if algorithm == algorithm_of_mets and found != expected:
                 raise DifferenceError
-            if expected is digest_of:
-                held = {
-                    name: number for name, number in zip(names, numbers, strict=True) if name not in not_held
-                }
-                octets = (bytes.fromhex(digest_of[name].decode()) for name in held)
-                self._digests[algorithm].put(held.values(), octets, self._files)
-            of_others = (each for each in zip(lines, paths, values, strict=True) if each[1] in not_held)
-            others[algorithm] = [(line, path, value.decode()) for line, path, value in of_others]
+            if stated.setdefault(algorithm, digest_of) is digest_of:
+                octets = bytes.fromhex(b"".join(map(digest_of.__getitem__, held)).decode())
+                self._digests[algorithm].put(held.values(), cut(octets, OCTETS[algorithm]), self._files)
+            named = zip(lines, paths, values, strict=True)
+            others[algorithm] = [(at, path, value.decode()) for at, path, value in named if path in not_held]
         for algorithm, source in self._objects.items():
             _compare_objects(size_of, stated.get(algorithm, {}) if algorithm else None, *source.columns(part))
         return apart, others
 
-    def _apart(self, in_mets: Mapping[bytes, int], on_disk: Mapping[bytes, int]) -> frozenset[bytes]:
+    def _apart(self, in_mets: dict[bytes, int], on_disk: dict[bytes, int]) -> frozenset[bytes]:
         """Return the missing files; refuse any other difference, and more than a thousand."""
         apart = frozenset(in_mets.keys() - on_disk.keys())
         above, data = self._look.above, self._look.data + b"/"
         are_inside = all((above + name).startswith(data) for name in apart)
         if len(apart) > _MOST_APART or (apart and (self._look.pack or not are_inside)):
             raise DifferenceError
-        if on_disk != {name: size for name, size in in_mets.items() if name not in apart}:
+        if on_disk != _without(in_mets, apart):
             raise DifferenceError
         return apart
+
+
+def _without(values: dict[bytes, _T], names: AbstractSet[bytes]) -> dict[bytes, _T]:
+    """Return a copy of values without those of some names, which are few."""
+    rest = values.copy()
+    for name in names:
+        rest.pop(name, None)
+    return rest
 
 
 def _compare_objects(

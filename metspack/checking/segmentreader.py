@@ -188,7 +188,6 @@ def _compared(
 
     folders = _read_folder(look, tree, sources, lambda: take(come()))
     stretches = {name: _stretch(look, name, lines) for name, lines in sources.lines.items()}
-    sources.end_beside()
     take(mets)
     if stated is None:
         raise DifferenceError

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
 from typing import Any
 from zlib import crc32
 
@@ -17,7 +16,6 @@ from metspack.files import tempdb
 _AT_ONCE = 2_000  # values of a column in one row of the database
 _KEPT = "what is compared of a folder"
 _NUL = b"\0"
-_WHOLE = -1  # the number of values that are not divided yet
 _MOST_COLUMNS = 4
 _SCHEMA = """
 CREATE TABLE part (source TEXT, number INTEGER, one BLOB, two BLOB, three BLOB, four BLOB);
@@ -39,8 +37,7 @@ class PartitionedColumns:
     """Columns of equal length in ``parts`` partitions, by the hash of the first column's values.
 
     ``kinds`` has a letter for each column: n for bytes without NUL, q for numbers of 64 bits. Several
-    partitions are stored in ``store`` under the name ``source``; ``divide`` or the first ``columns`` makes
-    them.
+    partitions are stored in ``store`` under the name ``source``.
     """
 
     def __init__(self, source: str, kinds: str, parts: int, store: PartitionStore) -> None:
@@ -48,51 +45,42 @@ class PartitionedColumns:
         self._kinds = kinds
         self._store = store
         self._parts = parts
-        self._whole: list[list[Any]] = [[] for _ in kinds]
-        self._divided: list[list[list[Any]]] = []
+        self._waiting: list[list[Any]] = [[] for _ in kinds]
+        self._divided: list[list[list[Any]]] = [[[] for _ in kinds] for _ in range(parts)]
 
     def add(self, *columns: Sequence[Any]) -> None:
         """Add values to each column; raises ``TargetError`` when the temporary disk is full."""
-        for kept, more in zip(self._whole, columns, strict=True):
+        for kept, more in zip(self._waiting, columns, strict=True):
             kept.extend(more)
-        if self._parts > 1 and len(self._whole[0]) >= _AT_ONCE:
-            self._keep(_WHOLE, self._whole)
+        if self._parts > 1 and len(self._waiting[0]) >= _AT_ONCE:
+            self._divide()
 
     def columns(self, part: int) -> list[list[Any]]:
         """Return the columns of a partition in the order of ``add``, which is not called any more."""
-        self.divide()
         if self._parts == 1:
-            return self._whole
-        found = [
-            [value for each in batch for value in each] for batch in zip(*self._batches(part), strict=True)
-        ]
-        left = self._divided[part]
-        return [one + more for one, more in zip(found, left, strict=True)] if found else left
+            return self._waiting
+        self._divide()
+        found: list[list[Any]] = [[] for _ in self._kinds]
+        for blobs in self._store.rows(_OF_PART, self._source, part):
+            for kind, column, blob in zip(self._kinds, found, blobs, strict=False):
+                column.extend(array("q", blob) if kind == "q" else blob.split(_NUL))
+        for column, left in zip(found, self._divided[part], strict=True):
+            column.extend(left)
+        return found
 
-    def _batches(self, number: int) -> Iterator[list[Sequence[Any]]]:
-        """Yield the stored columns of a partition, one row of the database at a time."""
-        for blobs in self._store.rows(_OF_PART, self._source, number):
-            yield [
-                array("q", blob) if kind == "q" else blob.split(_NUL)
-                for kind, blob in zip(self._kinds, blobs, strict=False)
-            ]
-
-    def divide(self) -> None:
-        """Divide all values into the partitions; a second call has no effect."""
-        if self._parts == 1 or self._divided:
-            return
-        self._divided = [[[] for _ in self._kinds] for _ in range(self._parts)]
-        left: list[list[Sequence[Any]]] = [[*self._whole]] if self._whole[0] else []
-        for batch in chain(self._batches(_WHOLE), left):
-            numbers = [crc32(value) % self._parts for value in batch[0]]
-            order = sorted(range(len(numbers)), key=numbers.__getitem__)
-            in_order, at = [list(map(column.__getitem__, order)) for column in batch], 0
-            for number, count in sorted(Counter(numbers).items()):
-                for kept, values in zip(self._divided[number], in_order, strict=True):
-                    kept.extend(values[at : at + count])
-                at += count
-                if len(self._divided[number][0]) >= _AT_ONCE:
-                    self._keep(number, self._divided[number])
+    def _divide(self) -> None:
+        """Divide the waiting values into the partitions; keep those with many on disk."""
+        numbers = [code % self._parts for code in map(crc32, self._waiting[0])]
+        order, at = sorted(range(len(numbers)), key=numbers.__getitem__), 0
+        in_order = [list(map(column.__getitem__, order)) for column in self._waiting]
+        for number, count in sorted(Counter(numbers).items()):
+            for kept, values in zip(self._divided[number], in_order, strict=True):
+                kept.extend(values[at : at + count])
+            at += count
+            if len(self._divided[number][0]) >= _AT_ONCE:
+                self._keep(number, self._divided[number])
+        for column in self._waiting:
+            column.clear()
 
     def _keep(self, number: int, columns: list[list[Any]]) -> None:
         blobs = [
