@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import mul
 from typing import NamedTuple, TypeVar
 
@@ -59,23 +59,14 @@ Statement = AgreedColumns | NotHeld
 """The statements of a METS, in batches: its files as columns, or others."""
 
 
-@dataclass(slots=True)
-class _Sums:
-    """Files by their names and sizes, as sums in which each name counts by its hash.
+_Sums = tuple[int, int, int]
+"""Files as sums: their number, the hashes of their names, their sizes times these hashes."""
 
-    Python's hash has a key that each process draws: no document can aim at a sum.
-    """
 
-    is_used: bool
-    count: int = 0
-    names: int = 0
-    sizes: int = 0
-
-    def add(self, names: Sequence[bytes], sizes: Sequence[int]) -> None:
-        hashes = list(map(hash, names)) if self.is_used else []
-        self.count += len(hashes)
-        self.names += sum(hashes)
-        self.sizes += sum(map(mul, hashes, sizes))
+def _added(sums: _Sums, names: Sequence[bytes], sizes: Sequence[int]) -> _Sums:
+    # Python's hash has a key that each process draws: no document can aim at a sum.
+    hashes = list(map(hash, names))
+    return sums[0] + len(hashes), sums[1] + sum(hashes), sums[2] + sum(map(mul, hashes, sizes))
 
 
 class SegmentSources(PartitionStore):
@@ -90,26 +81,24 @@ class SegmentSources(PartitionStore):
         self._look = look
         self._files = 0
         self._on_disk, self._objects = self._parts("disk", "nq"), dict[str, PartitionedColumns]()
-        self._in_mets, self._in_folder = (_Sums(is_used=not look.manifests) for _ in range(2))
+        self._never_held: list[NotHeld] = []
+        self._in_mets = self._in_folder = 0, 0, 0
         self.lines = {name: self._parts(name, "nnq") for name in look.manifests}
         self._listed = self._parts("listed", "nqqn")
         self._columns: list[AgreedColumns] = []
         self._digests = {name: Records(OCTETS[name], self, on_disk=look.parts > 1) for name in look.manifests}
 
     def _parts(self, source: str, kinds: str) -> PartitionedColumns:
-        return PartitionedColumns(source, kinds, self._look.parts, self)
+        # Where sums show that METS and folder are the same, nothing is divided.
+        return PartitionedColumns(source, kinds, self._look.parts, self, waits=not self._look.manifests)
 
     def take(self, statement: Statement) -> None:
         """Take some statements of METS."""
         if isinstance(statement, NotHeld):
-            self._in_mets.add([statement.name], [statement.size])
-            self._listed.add([statement.name], [-1], [statement.size], [statement.digest.encode()])
+            self._in_mets = _added(self._in_mets, [statement.name], [statement.size])
+            self._never_held.append(statement)
         else:
-            ((algorithm, digests),) = statement.digests.items()
-            found = cut(digests.hex().encode(), 2 * OCTETS[algorithm])
-            names, numbers = statement.names.split(NUL), range(statement.start, statement.stop)
-            self._in_mets.add(names, statement.sizes)
-            self._listed.add(names, numbers, statement.sizes, found)
+            self._in_mets = _added(self._in_mets, statement.names.split(NUL), statement.sizes)
             self._files = statement.stop
             if self._look.parts == 1:
                 self._columns.append(statement)
@@ -119,7 +108,7 @@ class SegmentSources(PartitionStore):
 
     def take_files(self, names: Sequence[bytes], sizes: Sequence[int]) -> None:
         """Take some files in the folder."""
-        self._in_folder.add(names, sizes)
+        self._in_folder = _added(self._in_folder, names, sizes)
         self._on_disk.add(names, sizes)
 
     def take_objects(
@@ -135,9 +124,22 @@ class SegmentSources(PartitionStore):
         """Return whether METS and folder have the same files and are the only sources."""
         return not (self.lines or self._objects) and self._in_mets == self._in_folder
 
+    def _stored(self) -> Iterator[AgreedColumns]:
+        return iter(self._columns) if self._columns else map(columns_of, self.rows(COLUMNS, b"", 0))
+
+    def parts(self) -> Iterator[int]:
+        """Divide the files of METS into parts; yield their numbers, to be compared."""
+        for name, size, digest in self._never_held:
+            self._listed.add([name], [-1], [size], [digest.encode()])
+        for each in self._stored():
+            ((algorithm, digests),) = each.digests.items()
+            found = cut(digests.hex().encode(), 2 * OCTETS[algorithm])
+            self._listed.add(each.names.split(NUL), range(each.start, each.stop), each.sizes, found)
+        yield from range(self._look.parts)
+
     def columns(self) -> Iterator[AgreedColumns]:
         """Yield all files that METS lists and that may be held, with the digests of manifests."""
-        for each in self._columns or map(columns_of, self.rows(COLUMNS, b"", 0)):
+        for each in self._stored():
             others = {name: slots for name, slots in self._digests.items() if name not in each.digests}
             found = {name: slots.get(each.start, each.stop) for name, slots in others.items()}
             yield replace(each, digests={**each.digests, **found})

@@ -193,7 +193,7 @@ def _compared(
         raise DifferenceError
     _read_references(look, stated, tree, sources)
     folded = {each.removeprefix(look.above).lower() for each in folders if each != each.lower()}
-    parts = range(look.parts if folded or not sources.are_same else 0)
+    parts = sources.parts() if folded or not sources.are_same else ()
     compared = [sources.compare(part, stated.algorithm, folded) for part in parts]
     apart = frozenset[bytes]().union(*(missing for missing, _ in compared))
     if len(apart) >= stated.files:

@@ -6,8 +6,8 @@ A single partition is held in memory; several are on disk, in a temporary databa
 from __future__ import annotations
 
 from array import array
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 from zlib import crc32
 
@@ -16,6 +16,7 @@ from metspack.files import tempdb
 _AT_ONCE = 2_000  # values of a column in one row of the database
 _KEPT = "what is compared of a folder"
 _NUL = b"\0"
+_WHOLE = -1  # the number of values that are not divided yet
 _MOST_COLUMNS = 4
 _SCHEMA = """
 CREATE TABLE part (source TEXT, number INTEGER, one BLOB, two BLOB, three BLOB, four BLOB);
@@ -37,14 +38,18 @@ class PartitionedColumns:
     """Columns of equal length in ``parts`` partitions, by the hash of the first column's values.
 
     ``kinds`` has a letter for each column: n for bytes without NUL, q for numbers of 64 bits. Several
-    partitions are stored in ``store`` under the name ``source``.
+    partitions are stored in ``store`` under the name ``source``. With ``waits`` values are divided by the
+    first ``columns`` only, if it is called at all.
     """
 
-    def __init__(self, source: str, kinds: str, parts: int, store: PartitionStore) -> None:
+    def __init__(
+        self, source: str, kinds: str, parts: int, store: PartitionStore, *, waits: bool = False
+    ) -> None:
         self._source = source
         self._kinds = kinds
         self._store = store
         self._parts = parts
+        self._waits = waits
         self._waiting: list[list[Any]] = [[] for _ in kinds]
         self._divided: list[list[list[Any]]] = [[[] for _ in kinds] for _ in range(parts)]
 
@@ -53,33 +58,43 @@ class PartitionedColumns:
         for kept, more in zip(self._waiting, columns, strict=True):
             kept.extend(more)
         if self._parts > 1 and len(self._waiting[0]) >= _AT_ONCE:
-            self._divide()
+            if self._waits:
+                self._keep(_WHOLE, self._waiting)
+            else:
+                self._divide(self._waiting)
 
     def columns(self, part: int) -> list[list[Any]]:
         """Return the columns of a partition in the order of ``add``, which is not called any more."""
         if self._parts == 1:
             return self._waiting
-        self._divide()
+        for some in chain(self._batches(_WHOLE) if self._waits else (), [self._waiting]):
+            self._divide(some)
+        self._waits = False
         found: list[list[Any]] = [[] for _ in self._kinds]
-        for blobs in self._store.rows(_OF_PART, self._source, part):
-            for kind, column, blob in zip(self._kinds, found, blobs, strict=False):
-                column.extend(array("q", blob) if kind == "q" else blob.split(_NUL))
-        for column, left in zip(found, self._divided[part], strict=True):
-            column.extend(left)
+        for some in chain(self._batches(part), [self._divided[part]]):
+            for column, values in zip(found, some, strict=True):
+                column.extend(values)
         return found
 
-    def _divide(self) -> None:
-        """Divide the waiting values into the partitions; keep those with many on disk."""
-        numbers = [code % self._parts for code in map(crc32, self._waiting[0])]
-        order, at = sorted(range(len(numbers)), key=numbers.__getitem__), 0
-        in_order = [list(map(column.__getitem__, order)) for column in self._waiting]
-        for number, count in sorted(Counter(numbers).items()):
-            for kept, values in zip(self._divided[number], in_order, strict=True):
-                kept.extend(values[at : at + count])
-            at += count
-            if len(self._divided[number][0]) >= _AT_ONCE:
-                self._keep(number, self._divided[number])
-        for column in self._waiting:
+    def _batches(self, number: int) -> Iterator[list[list[Any]]]:
+        """Yield the stored columns of a partition, one row of the database at a time."""
+        for blobs in self._store.rows(_OF_PART, self._source, number):
+            yield [
+                array("q", blob).tolist() if kind == "q" else blob.split(_NUL)
+                for kind, blob in zip(self._kinds, blobs, strict=False)
+            ]
+
+    def _divide(self, some: list[list[Any]]) -> None:
+        """Move values into the partitions; keep those with many on disk."""
+        places: list[list[int]] = [[] for _ in self._divided]
+        for at, code in enumerate(map(crc32, some[0])):
+            places[code % self._parts].append(at)
+        for number, (here, columns) in enumerate(zip(places, self._divided, strict=True)):
+            for kept, column in zip(columns, some, strict=True):
+                kept.extend(map(column.__getitem__, here))
+            if len(columns[0]) >= _AT_ONCE:
+                self._keep(number, columns)
+        for column in some:
             column.clear()
 
     def _keep(self, number: int, columns: list[list[Any]]) -> None:
