@@ -28,8 +28,9 @@ from metspack.files.partitions import PartitionedColumns, PartitionStore, Record
 
 FILES_OF_A_PART = 25_000
 """The usual number of files of a segment that are compared together."""
+BYTES_OF_A_FILE = 300
+"""The bytes that a METS has for each file, or more."""
 
-_BYTES_OF_A_FILE = 300  # that a METS has for each file, or more
 _MOST_APART = 1_000
 
 
@@ -39,7 +40,7 @@ class DifferenceError(Exception):
 
 def parts_of(size: int) -> int:
     """Return the number of parts for a segment whose METS has so many bytes."""
-    return 1 + size // (FILES_OF_A_PART * _BYTES_OF_A_FILE)
+    return 1 + size // (FILES_OF_A_PART * BYTES_OF_A_FILE)
 
 
 _T = TypeVar("_T")

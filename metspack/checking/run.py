@@ -36,8 +36,6 @@ from metspack.system import os
 if TYPE_CHECKING:
     from metspack.checking.eark.package import Judgement
 
-_METSPACK = "metspack"
-_LINKING = "LXM"
 _NAMED_METS = """
 SELECT path FROM disk WHERE kind = 'f' AND instr(path, CAST('/' AS BLOB)) = 0
 AND lower(CAST(path AS TEXT)) GLOB 'mets*.xml' ORDER BY path
@@ -93,7 +91,7 @@ class PackageCheck:
         noted = ("", "")
         for finding in self._steps():
             fault = finding.path, finding.code
-            if fault != noted and (finding.code[0] in _LINKING or finding.code in _LINKED):
+            if fault != noted and (finding.code[0] in "LXM" or finding.code in _LINKED):
                 self._catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", *fault)
                 noted = fault
             yield self._judgement.named(finding) if is_eark else finding
@@ -111,7 +109,7 @@ class PackageCheck:
         yield from inventory.beside(places, self._shared.folders, self._shared.seen, covers, together)
         # E-ARK's packages list all files in METS and need no manifests; beside IPs side by side only metspack
         # writes them.
-        is_of_metspack = bool(self._package.ips) and self._software == _METSPACK
+        is_of_metspack = bool(self._package.ips) and self._software == "metspack"
         if whole and self._package.mets is not None and (is_of_metspack or not self._claims.of_root()):
             yield from manifests.missing(catalogue)
         listed.compare(catalogue, whole=whole)

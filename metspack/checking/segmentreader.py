@@ -60,7 +60,6 @@ _COLUMNS = tuple(
     each.name for each in fields(File) if each.name in {"id", "checksum", "checksum_type", "href", "size"}
 )
 _PLAIN_FILE = {"element": "file", "groupid": None, "seq": None, "embedded": False, "others": ()}
-Moved = Callable[[int], None]
 
 
 def places(root: Path) -> Iterator[tuple[bytes, bytes, bytes]]:
@@ -127,7 +126,7 @@ LookedAt = tuple[AgreedSegment, Sequence[AgreedColumns]]
 Take = Callable[[AgreedSegment, Iterator[AgreedColumns]], object]
 
 
-def look_at(look: SegmentLook, _moved: Moved) -> LookedAt | None:
+def look_at(look: SegmentLook, _moved: processes.Moved) -> LookedAt | None:
     """Return a segment on which all sources agree, with its files, or None if they differ."""
     found: list[LookedAt] = []
     with closing(OpenPacks(look.budgets)) as packs:
