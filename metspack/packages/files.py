@@ -71,13 +71,10 @@ class FolderTree:
 
         Raises ``SourceError`` for an unreadable folder and for special files.
         """
-        above = len(path_of((*self.names, "")))
-        with closing(walking.checked_lots(self.root, self.names, sizes=True)) as lots:
-            for lot in lots:
-                yield from (Item(name=path[above:], kind="d") for path in lot.folders)
-                prefix = lot.prefix[above:]
-                for name, size in zip(lot.names, lot.sizes, strict=True):
-                    yield Item(name=prefix + name, kind="f", size=size)
+        with closing(walking.entries(self.root, self.names)) as entries:
+            for path, stamp in entries:
+                name = os.fsencode("/".join(path[len(self.names) :]))
+                yield Item(name=name, kind="d" if stamp is None else "f", size=stamp and stamp.size)
 
     @contextmanager
     def content(self, path: bytes) -> Iterator[Content]:
