@@ -9,9 +9,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metspack.checking import grouping, inventory, options, packages
+from metspack.checking import grouping, inventory, options
 from metspack.checking.archives import archive
-from metspack.checking.catalogue import Catalogue, Mark, shown
+from metspack.checking.catalogue import Catalogue, Mark
 from metspack.checking.codes import Code
 from metspack.checking.eark.folders import Claims
 from metspack.checking.eark.profiles import Profile
@@ -25,8 +25,10 @@ from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import OpenPacks
 from metspack.files import journal
 from metspack.files.byteranges import FileBelow
+from metspack.files.paths import shown
 from metspack.mets import CSIP_METS, PLAIN_METS
 from metspack.model import Finding
+from metspack.packages import rooted
 from metspack.packages.delivery import DeliveredPackage
 from metspack.processes import Executor
 from metspack.system import os
@@ -137,7 +139,7 @@ class PackageCheck:
         yield from inventory.findings(catalogue, places, whole=whole)
         if (top := each.top) is not None:
             pack, folder = os.fsencode(top.path.name), os.fsencode(top.folder)
-            places.mount(folder, packages.top_tree(each, top, packs))
+            places.mount(folder, rooted.top_tree(each, top, packs))
             catalogue.mark(Mark.PACK, pack, folder + b"/")
             yield from inventory.findings(catalogue, places, folder, whole=whole)
         for member in each.members:

@@ -17,7 +17,7 @@ from itertools import accumulate, chain, count, groupby, islice, repeat, takewhi
 from pathlib import Path
 from typing import Any
 
-from metspack.checking.catalogue import Catalogue, Mark, span_below
+from metspack.checking.catalogue import Catalogue, Mark
 from metspack.checking.held import (
     COLUMNS,
     COLUMNS_SCHEMA,
@@ -39,8 +39,8 @@ from metspack.checking.mets.entries import PUT_ENTRY, FileGroups
 from metspack.checking.options import Looking
 from metspack.digests import MANIFESTS, OCTETS
 from metspack.files import reading, tempdb
+from metspack.files.paths import names_of, span_below
 from metspack.files.reading import DigestRequest, FileRun, HashedRun
-from metspack.packages.files import names_of
 from metspack.processes import HERE, Executor, Underway
 from metspack.system import os
 

@@ -15,6 +15,7 @@ from metspack.digests import OCTETS, Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, writing
 from metspack.files.byteranges import FileBelow
+from metspack.files.paths import Names
 from metspack.layouts.names import SIARD
 from metspack.mediatypes import DEFAULT
 from metspack.merging.representation import ANOTHER, MergedIp
@@ -23,7 +24,6 @@ from metspack.model import LONGEST, SMALL, Columnar, Digest
 from metspack.packages.files import FolderTree, Location, open_file
 from metspack.packages.index import Index
 from metspack.packages.lobs import StatedFixity
-from metspack.packages.metsfiles import Names
 from metspack.uris import shown
 
 DATA = "data"

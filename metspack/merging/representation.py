@@ -12,6 +12,7 @@ from pathlib import Path
 
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import MetspackError, SourceError
+from metspack.files.paths import Names, names_of, path_of
 from metspack.files.walking import checked_lots
 from metspack.limits import Budgets
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, reader
@@ -20,9 +21,9 @@ from metspack.mets.links import Mptr, bare
 from metspack.model import LONGEST
 from metspack.packages import delivery
 from metspack.packages.delivery import DeliveredPackage
-from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of, path_of
+from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.packages.index import Index, unreadable_mets
-from metspack.packages.metsfiles import Names, is_representation
+from metspack.packages.metsfiles import is_representation
 from metspack.system import os
 from metspack.uris import shown
 

@@ -13,13 +13,14 @@ from itertools import takewhile
 from operator import itemgetter
 
 from metspack import digests, safexml, uris
-from metspack.checking.catalogue import PUT_OBJECT, Catalogue, shown
+from metspack.checking.catalogue import PUT_OBJECT, Catalogue
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content
 from metspack.errors import MetspackError
+from metspack.files.paths import shown
 from metspack.mets import MDTYPES, MDTYPES_BY_ROOT
 from metspack.mets.reader import File
 from metspack.model import LONGEST, Finding
