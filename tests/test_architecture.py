@@ -35,10 +35,10 @@ ORDER = (
 """Packages in levels: each imports only from levels above its own."""
 
 BUDGETS: Mapping[str, int] = {
-    "system": 599,
+    "system": 614,
     "(foundation)": 2_872,
     "stores": 335,
-    "files": 3_037,
+    "files": 3_057,
     "layouts": 590,
     "containers": 1_801,
     "siard": 1_889,
@@ -47,7 +47,7 @@ BUDGETS: Mapping[str, int] = {
     "mets": 3_547,
     "planning": 877,
     "inspecting": 550,
-    "packages": 3_607,
+    "packages": 3_602,
     "checking": 12_700,
     "building": 3_050,
     "reporting": 2_321,

@@ -29,7 +29,7 @@ from metspack.files import release as release  # noqa: PLC0414 -- exported
 from metspack.files.threads import ThreadedHashers
 from metspack.sizes import TextLength
 from metspack.stores.ranges import Ranges
-from metspack.system import os
+from metspack.system import O_SEARCH, os
 
 CHUNK = 1 << 20
 """Bytes per read of a large file."""
@@ -39,6 +39,7 @@ BLOCK = 1 << 16
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 _WALK = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY
+_SEARCH = _WALK | O_SEARCH
 
 
 StrPath = str | os.PathLike[str]
@@ -396,6 +397,31 @@ def names_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> lis
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
     return [name for name, status in _looked_up(root, folders, names) if status is not None]
+
+
+def exists(root: Path, segments: Sequence[str]) -> bool:
+    """Return whether an entry exists below ``root``, or a link on the way to it.
+
+    No link is followed below ``root``: what is behind one may exist, and the link has a finding.
+    """
+    if mirrors.are_used():
+        mirrors.place_of(root, segments[:-1])
+    folder = -1
+    try:
+        if not os.path.lexists(root.joinpath(segments[0])):
+            return False  # a folder around the package is opened only for what is in it
+        folder = os.open(root, _SEARCH)
+        for segment in segments[:-1]:
+            if stat.S_ISLNK(os.stat(segment, dir_fd=folder, follow_symlinks=False).st_mode):
+                return True
+            above, folder = folder, os.open(segment, _SEARCH | os.O_NOFOLLOW, dir_fd=folder)
+            release(above)
+        os.stat(segments[-1], dir_fd=folder, follow_symlinks=False)
+    except (OSError, ValueError):  # the latter for a name with a NUL
+        return False
+    finally:
+        release(folder)
+    return True
 
 
 def _looked_up(

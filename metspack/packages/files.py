@@ -76,14 +76,8 @@ class FolderTree:
             yield Content(size=os.fstat(descriptor).st_size, chunks=chunks)
 
     def is_there(self, path: bytes) -> bool:
-        """Return whether an entry, even a link, exists at a path, in the same letter case."""
-        *folders, name = names = [each for each in (*self.names, *names_of(path)) if each]
-        try:
-            # A folder around the package may be closed to reading.
-            is_begun = os.path.lexists(self.root.joinpath(names[0]))
-            return is_begun and bool(reading.names_there(self.root, folders, [name]))
-        except OSError as error:  # a file behind a link exists, and the link has a finding
-            return error.errno != errno.ENOENT and os.path.lexists(self.root.joinpath(*names))
+        """Return whether an entry exists at a path, in the same letter case, or a link on the way."""
+        return reading.exists(self.root, [each for each in (*self.names, *names_of(path)) if each])
 
     def location(self, path: bytes) -> FileBelow:
         """Return the file at a path, whether it exists or not."""

@@ -21,6 +21,7 @@ else:
 ENDING = terms.ENDING
 HeldSignals = terms.HeldSignals
 LACKING = terms.LACKING
+O_SEARCH = terms.O_SEARCH
 READER_LEFT = terms.READER_LEFT
 answer_closing = terms.answer_closing
 begin_processes = terms.begin_processes

@@ -18,6 +18,9 @@ else:
 ENDING: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that end a process."""
 
+O_SEARCH = getattr(os, "O_PATH", os.O_RDONLY)
+"""Flags to open a folder, even an unlistable one, only to look up names in it."""
+
 LACKING: frozenset[str] = frozenset()
 """The features that metspack lacks on this system, by their words."""
 

@@ -20,6 +20,9 @@ assert sys.platform == "win32"  # noqa: S101 -- no other platform imports it
 ENDING: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
 """The signals that end a process."""
 
+O_SEARCH = os.O_RDONLY
+"""Flags to open a folder only to look up names in it."""
+
 _CLOSING = {2, 5, 6}  # CTRL_CLOSE_EVENT, CTRL_LOGOFF_EVENT, CTRL_SHUTDOWN_EVENT
 _COLOURS = 0x0004  # ENABLE_VIRTUAL_TERMINAL_PROCESSING
 _PATIENCE = 60.0  # seconds; Windows itself ends the process after five or so

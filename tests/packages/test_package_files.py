@@ -84,6 +84,16 @@ def test_what_is_not_there_cannot_be_opened(form: str, tmp_path: Path, shelf: Op
         pass
 
 
+@pytest.mark.parametrize("target", ["nowhere", "data", "/etc"])
+def test_a_link_on_the_way_is_not_looked_behind(target: str, tmp_path: Path) -> None:
+    files = FolderTree(put(tmp_path / "ip"))
+    (tmp_path / "ip" / "link").symlink_to(target)
+    assert files.is_there(b"link")
+    assert files.is_there(b"link/no/mets.xml")
+    assert not files.is_there(b"data/one.bin/mets.xml")
+    assert not files.is_there(b"data/\0/mets.xml")
+
+
 def test_where_bytes_lie(tmp_path: Path, shelf: OpenPacks) -> None:
     found = [tree(form, tmp_path / form, shelf).location(b"data/one.bin") for form in FORMS]
     assert [type(each) for each in found] == [FileBelow, FileRange, Compressed, FileRange]

@@ -108,6 +108,7 @@ def a_link_is_not_opened(folder: Path) -> None:
             raises(OSError, lambda: reading.opened(folder, ("in", "f")), "link")
             raises(OSError, lambda: reading.opened_folder(folder, ("in", "sub")), "link")
             assert reading.statuses(folder / "in", (), ["f"]) == [None]
+            assert reading.exists(folder, ("in", "none")), "it may be behind the link"
         finally:
             calls._tag = before
     calls._tag = lambda _handle: 0x80000013  # deduplicated: a file as any other
