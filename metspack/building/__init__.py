@@ -10,6 +10,7 @@ from metspack.checking.codes import Code
 from metspack.errors import OptionsRefutedError, TargetError
 from metspack.limits import Budgets
 from metspack.model import Finding, Notice, Severity
+from metspack.packages.files import weight
 from metspack.progress import Progress
 from metspack.sizes import counted
 
@@ -50,7 +51,7 @@ def check_outcome(
     whose number of rows differed from metadata.xml in the source already; these errors are skipped.
     """
     level = checking.Level.FULL if whole else checking.Level.STRUCTURE
-    progress.stage("Checking the new package", checking.weight(package, whole=whole))
+    progress.stage("Checking the new package", weight(package, whole=whole))
     errors: list[Finding] = []
     warned: dict[str, tuple[Finding, int]] = {}
     run = checking.check(

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from metspack.checking.eark.profiles import Profile
     from metspack.checking.eark.requirements import Requirement
     from metspack.checking.options import Level
-    from metspack.checking.packages import weight
     from metspack.checking.results import Checked, CheckSummary, Observer, PackageResult
 
 __all__ = [
@@ -37,7 +36,6 @@ __all__ = [
     "explained",
     "reported_id",
     "standard_of",
-    "weight",
 ]
 
 _HOMES = {
@@ -45,7 +43,6 @@ _HOMES = {
     "codes": ("ALL_CODES", "Code", "Rule", "standard_of", "reported_id"),
     "eark.profiles": ("Profile",),
     "options": ("Level",),
-    "packages": ("weight",),
     "results": ("CheckSummary", "Checked", "Observer", "PackageResult"),
 }
 

@@ -7,7 +7,6 @@ manifests do.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum, unique
@@ -16,6 +15,7 @@ from typing import Any
 
 from metspack.checking.similarity import nearest
 from metspack.files import tempdb
+from metspack.files.paths import folder_of, shown
 from metspack.layouts.names import SEGMENT, ArchiveRoutes
 from metspack.mets.links import bare
 
@@ -214,8 +214,6 @@ PUT_OBJECT = """INSERT INTO statement
 """Puts in what PREMIS in a document of a METS states of a file."""
 OF_BAG = "manifest.path IS NULL AND manifest.name GLOB 'the bag?s *'"
 """The condition for manifests of a bag."""
-BAG, PAYLOAD = b"bagit.txt", b"data/"
-"""The file that makes a folder a bag, and the payload's folder in it (RFC 8493, 2.1)."""
 # An index shows at once whether a path occurs twice; only then each row is examined.
 _ANY_PATH_TWICE = "SELECT (SELECT count(path) FROM entry) > (SELECT count(DISTINCT path) FROM entry)"
 _PUT_METS = """INSERT INTO mets
@@ -413,34 +411,6 @@ class Batch:
         for sql, waiting in self._waiting.items():
             self._put_many(sql, waiting)
             waiting.clear()
-
-
-def shown(path: bytes) -> str:
-    """Return a path for messages and reports; bytes outside UTF-8 are escaped as hexadecimal."""
-    return path.decode("utf-8", "backslashreplace")
-
-
-def folder_of(path: bytes) -> bytes:
-    """Return the folder part of a path with its last ``/``, empty at the root."""
-    return path[: path.rfind(b"/") + 1]
-
-
-def span_below(folder: bytes) -> tuple[bytes, bytes]:
-    """Return the bounds of the sorted paths below a folder, which ends with ``/``."""
-    return folder, folder[:-1] + b"0" if folder else b"\xff"
-
-
-def fault(error: OSError) -> str:
-    """Return the system's error message without the path."""
-    return error.strerror or str(error)
-
-
-def folded_name(name: bytes) -> bytes:
-    """Return a name folded as in file systems that ignore letter case and Unicode form."""
-    if name.isascii():
-        return name.lower()
-    text = name.decode("utf-8", "surrogateescape")
-    return unicodedata.normalize("NFC", text.casefold()).encode("utf-8", "surrogateescape")
 
 
 def are_usual(names: bytes) -> bool:

@@ -20,7 +20,6 @@ from metspack.checking.links.graph import Graph
 from metspack.checking.links.objids import ObjidIndex
 from metspack.checking.looks import hold_segments
 from metspack.checking.options import Level, Looking, Sampled
-from metspack.checking.packages import NO_PACKAGE
 from metspack.checking.results import Checked, CheckSummary, Observer, PackageResult
 from metspack.checking.run import PackageCheck, Shared
 from metspack.checking.segments import Agreement
@@ -33,8 +32,9 @@ from metspack.limits import Budgets
 from metspack.mets import PLAIN_METS
 from metspack.mets.reader import Identity
 from metspack.model import Finding, Severity
-from metspack.packages import delivery
+from metspack.packages import delivery, related, rooted
 from metspack.packages.delivery import DeliveredPackage
+from metspack.packages.rooted import NO_PACKAGE
 from metspack.processes import HERE
 from metspack.progress import Credit
 from metspack.system import os
@@ -187,7 +187,7 @@ class Checking(Iterator[Finding]):
                 self._looking, sum(not (each.source or each.other) for each in found)
             )
             for each in found:
-                self._found[each.shown] = packages.identity(each, packs, budgets)
+                self._found[each.shown] = rooted.identity(each, packs, budgets)
             left = [(each, packages.finding(each)) for each in found if not each.is_package]
             yield from self._unopened((each, (finding,)) for each, finding in left if not each.other)
             index = stack.enter_context(closing(ObjidIndex(whole, granted, packs, budgets)))
@@ -204,11 +204,11 @@ class Checking(Iterator[Finding]):
                 counted=self._count_files,
             )
             if several or granted or self._looking.expected is not None:
-                yield from index.search()
+                yield from index.findings()
                 yield from self._expected(found, index)
             first: dict[str, str] = {}
-            in_order = packages.ordered(whole, index) if several else whole
-            for each in packages.put_together(in_order, index, packs, budgets) if several else whole:
+            in_order = related.ordered(whole, index) if several else whole
+            for each in related.put_together(in_order, index, packs, budgets) if several else whole:
                 if several:
                     if index.is_claimed(f"{each.tree(packs).shown}/{each.mets or PLAIN_METS}"):
                         continue  # it was checked where its parent was
@@ -243,7 +243,9 @@ class Checking(Iterator[Finding]):
             if not (each.source or each.other)
         ]
         owners = {self._path(each): each.shown for each in found}
-        for path, finding in self._looking.expected.compared(given, {*index.checked_names()}):
+        for path, finding in packages.against_expected(
+            self._looking.expected, given, {*index.checked_names()}
+        ):
             self._owner = owners.get(path, "")
             yield finding
 

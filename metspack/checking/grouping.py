@@ -12,17 +12,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from metspack.checking.catalogue import (
-    IS_GONE,
-    Catalogue,
-    Mark,
-    folder_of,
-    is_marked,
-    shown,
-    span_below,
-)
+from metspack.checking.catalogue import IS_GONE, Catalogue, Mark, is_marked
 from metspack.checking.codes import Code
 from metspack.checking.similarity import TextEdit
+from metspack.files.paths import folder_of, shown, span_below
 from metspack.model import MOST_PLACES, Finding, FindingPlace
 
 _PLACES_KEPT = 100_000  # of all causes together

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, get_args
 
-from metspack.checking.eark.document import Outline, StatedFileGroup
+from metspack.checking.eark.outline import Outline, StatedFileGroup
 from metspack.checking.eark.profiles import Opening
 from metspack.digests import OCTETS
 from metspack.limits import Budgets

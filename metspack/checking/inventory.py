@@ -9,19 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from metspack.checking import grouping
-from metspack.checking.catalogue import (
-    PUT_MARK,
-    Batch,
-    Catalogue,
-    Mark,
-    are_usual,
-    fault,
-    folded_name,
-    folder_of,
-    outermost,
-    shown,
-    span_below,
-)
+from metspack.checking.catalogue import PUT_MARK, Batch, Catalogue, Mark, are_usual, outermost
 from metspack.checking.codes import Code
 from metspack.checking.files import listed
 from metspack.checking.held import AgreedSegment
@@ -30,11 +18,13 @@ from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Item, PackedError
 from metspack.files import walking
 from metspack.files.byteranges import FileBelow
+from metspack.files.paths import folded_name, folder_of, path_of, reason_of, shown, span_below
 from metspack.files.tempdb import BulkInsert
 from metspack.mets import PLAIN_METS, is_mets_name
 from metspack.model import Finding
-from metspack.packages.files import FolderTree, PackageTree, PackedTree, path_of
+from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.system import os
+from metspack.system.winnames import unholdable
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
 _FILES = BulkInsert("disk", "(?{0}, 'f', ?{1})", shared=0, per_row=2)
@@ -46,10 +36,6 @@ SELECT f.path, coalesce(
     (SELECT min(g.path) FROM mark g WHERE g.mark = f.mark AND g.other = f.other AND g.path < f.path)
 ) AS first FROM mark f WHERE f.mark = ? AND first IS NOT NULL ORDER BY f.path
 """
-# Microsoft, Naming Files, Paths, and Namespaces: characters, device names, and characters cut off at the end.
-_NOT_FOR_WINDOWS = re.compile(
-    rb'(?i:(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?)|.*[<>:"\\|?*\x00-\x1f].*|.*[. ]', re.DOTALL
-)
 _METS = PLAIN_METS.encode()
 _Folders = Mapping[Path, set[bytes]]
 # An archive that was unpacked has this folder, which states its version and is empty (SIARD 2.2 P_4.2-4).
@@ -150,7 +136,7 @@ class _Taking:
             self.take_other(prefix + name, kind)
         if lot.fault is not None:
             path = shown(prefix.rstrip(b"/")) or "."
-            self._findings.append(Code.UNREADABLE.at(path, reason=fault(lot.fault)))
+            self._findings.append(Code.UNREADABLE.at(path, reason=reason_of(lot.fault)))
         elif lot.is_empty:
             self.take_empty(prefix.rstrip(b"/"))
         self.flush()
@@ -207,7 +193,7 @@ class _Taking:
         folded = folded_name(name)
         if folded != name:
             self._batch.add(PUT_MARK, Mark.FOLDED, path, folder_of(path) + folded, None)
-        if _NOT_FOR_WINDOWS.fullmatch(name):
+        if unholdable(os.fsdecode(name)):
             reason = f"Windows cannot hold the name {shown(name)!r}"
             self._findings.append(Code.NOT_FOR_WINDOWS.at(path, reason=reason))
         if not name.isascii() and name.decode(errors="replace").encode() != name:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from metspack.checking.held import SegmentLook
 from metspack.checking.options import Level, Looking
-from metspack.checking.reconciliation import parts_of
+from metspack.checking.reconciliation import BYTES_OF_A_FILE, parts_of
 from metspack.checking.segmentreader import look_at, look_in_two, places
 from metspack.checking.segments import Agreement
 from metspack.digests import MANIFESTS
@@ -20,7 +20,6 @@ from metspack.system import os
 FEW = 1 << 18
 """The bytes of METS below which rows are as fast as held segments."""
 
-_BYTES_OF_A_FILE = 300  # in METS
 _PACKED = 100  # bytes of a packed segment for each byte of its METS
 _AT_ONCE = 1_000  # segments whose sizes are read together
 
@@ -39,7 +38,7 @@ def hold_segments(
         sizes = [size for _, size in _looks(package.absolute(), looking)]
         if not sizes or sum(sizes) < FEW:
             return
-        jobs = HERE.useful(looking.jobs, files=sum(sizes) // _BYTES_OF_A_FILE, size=0)
+        jobs = HERE.useful(looking.jobs, files=sum(sizes) // BYTES_OF_A_FILE, size=0)
         looks = (look for look, _ in _looks(package.absolute(), looking))
         first = next(looks)
         if len(sizes) == 1 and jobs > 1 and not first.pack:

@@ -4,32 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, unique
 from functools import total_ordering
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from metspack import optionfields, uris
+from metspack import optionfields
 from metspack.checking.catalogue import Catalogue, Mark
-from metspack.checking.codes import Code
 from metspack.checking.eark.profiles import Profile
-from metspack.checking.mets import schema
-from metspack.checking.mets.schema import Grammar
-from metspack.checking.similarity import likeness, nearest
-from metspack.containers.ipreader import stem_of_pack
 from metspack.digests import Seal
-from metspack.errors import ConfigError, MetspackError
-from metspack.files import reading
-from metspack.files.digestlists import unmarked
+from metspack.errors import ConfigError
 from metspack.files.reading import StrPath, as_path, as_places
 from metspack.limits import Budgets
-from metspack.mets import is_mets_name, is_of_representation, reader
-from metspack.mets.links import By, Mptr
-from metspack.model import Finding
+from metspack.mets import schema
+from metspack.mets.schema import Grammar
 from metspack.optionfields import OptionField
+from metspack.packages.expected import ExpectedPackages, expected, first_bytes
 from metspack.system import os
 
 if TYPE_CHECKING:
@@ -144,213 +136,6 @@ def choose(catalogue: Catalogue, sample: FileSample) -> Sampled:
     return Sampled(files=total)
 
 
-# --- The packages that are expected -------------------------------------------------------------------------
-
-_MOST = 64 << 20  # bytes of a list
-_NEAR, _HINTS = 1_000, 100
-_MARK = "\ufeff"
-_NAMES = ("objid", "identifier", "id", "package", "name", "folder", "path", "file")
-_NAMES_OF_ONE = ("objid", "identifier", "id", "folder")  # names of a table's only column
-_DELIMITERS = ",;\t"
-_FORM_OF_LIST = (
-    "It has an OBJID or the name of a folder in each line, is CSV with a header (a column objid or folder), "
-    "or is the METS of a parent."
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedPackage:
-    """An expected package with its line in the list; ``also`` is another name that it has there."""
-
-    name: str
-    line: int
-    also: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedPackages:
-    """The packages in a list, each once, the repeated ones (``again``), and the list's OBJID."""
-
-    path: Path
-    packages: tuple[ExpectedPackage, ...]
-    again: tuple[tuple[ExpectedPackage, int], ...] = ()
-    objid: str = ""
-
-    def compared(
-        self, given: Sequence[tuple[str, str, str]], within: Collection[str]
-    ) -> Iterator[tuple[str, Finding]]:
-        """Yield the findings on ``given`` packages outside the list, and on missing ones in it.
-
-        ``given`` has the path of each package, its OBJID and its folder's name; the path is yielded with the
-        finding, "" for a missing package. ``within`` are the OBJIDs and folders of all METS in the packages.
-        """
-        listed = {name for each in self.packages for name in (each.name, _folder_of(each.name), each.also)}
-        names = {path: tuple(dict.fromkeys(filter(None, both))) for path, *both in given}
-        strangers = [
-            path
-            for path, objid, _ in given
-            if listed.isdisjoint(names[path]) and (not self.objid or objid != self.objid)
-        ]
-        come = {*chain.from_iterable(names.values()), *within}
-        missing = [
-            each
-            for each in self.packages
-            if come.isdisjoint({each.name, _folder_of(each.name), each.also} - {""})
-        ]
-        here = dict.fromkeys(name for path in strangers[:_NEAR] for name in names[path])
-        for number, each in enumerate(missing):
-            near = nearest(each.name, here) if number < _HINTS else ""
-            like = likeness(each.name, near) if near else ""
-            facts = {"expected": each.name, "nearest": near, "likeness": like}
-            yield "", Code.PACKAGE_NOT_COME.at(str(self.path), each.line, **facts)
-        there = dict.fromkeys(name for each in missing[:_NEAR] for name in (each.name, each.also) if name)
-        for number, path in enumerate(strangers):
-            found = (nearest(name, there) for name in names[path]) if number < _HINTS else iter(())
-            near = next(filter(None, found), "")
-            facts = {"found": " and ".join(map(repr, names[path])), "source": str(self.path), "nearest": near}
-            yield path, Code.PACKAGE_NOT_ANNOUNCED.at(path, **facts)
-        for each, first in self.again:
-            facts = {"expected": each.name, "other": f"{first:,}"}
-            yield "", Code.PACKAGE_ANNOUNCED_TWICE.at(str(self.path), each.line, **facts)
-
-
-def _folder_of(name: str) -> str:
-    """Return the folder's name in a name, which may be a path or that of a zip or tar file."""
-    last = name.rstrip("/").rpartition("/")[2]
-    return stem_of_pack(last) or last
-
-
-def expected(path: Path, budgets: Budgets) -> ExpectedPackages:
-    """Return the packages that a file announces: a list, CSV or the METS of a parent.
-
-    The content gives the kind of the file. Raises ``ConfigError`` for any other or an empty file.
-    """
-    data = _first_bytes("--expect", path, _MOST + 1)
-    if len(data) > _MOST:
-        raise _unfit(path, 0, f"has more than {_MOST:,} bytes")
-    text = _text(path, data)
-    if text.lstrip().startswith("<"):
-        return _of_mets(path, data, budgets)
-    found = list(_of_csv(path, text) or _of_lines(text))
-    first: dict[str, int] = {}
-    for each in found:
-        first.setdefault(each.name, each.line)
-    again = [(each, first[each.name]) for each in found if first[each.name] != each.line]
-    once = tuple(each for each in found if first[each.name] == each.line)
-    if not once:
-        raise _unfit(path, 0, "names no package")
-    return ExpectedPackages(path=path, packages=once, again=tuple(again))
-
-
-def _first_bytes(option: str, path: Path, count: int) -> bytes:
-    try:
-        with reading.opening(path) as descriptor:
-            return b"".join(reading.chunks(descriptor, 0, count))
-    except (OSError, MetspackError) as error:
-        why = error.message if isinstance(error, MetspackError) else error.strerror
-        raise ConfigError(f"{option} {path}: cannot be read: {why}", hint="Check the path.") from None
-
-
-def _unfit(path: Path, line: int, problem: str) -> ConfigError:
-    where = f", line {line:,}" if line else ""
-    return ConfigError(f"--expect {path}{where}: {problem}", hint=_FORM_OF_LIST)
-
-
-def _text(path: Path, data: bytes) -> str:
-    data = b"".join(unmarked((data,))[1])
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise _unfit(path, line, "is not UTF-8; expected a text") from None
-    bad = re.search(r"[\x00-\x08\x0e-\x1f]", text)
-    if bad is not None:
-        line = text.count("\n", 0, bad.start()) + 1
-        raise _unfit(path, line, f"has the byte {ord(bad[0]):#04x}; expected a text, this is a binary file")
-    return text
-
-
-def _of_lines(text: str) -> Iterator[ExpectedPackage]:
-    for number, line in enumerate(text.splitlines(), 1):
-        name = line.strip()
-        if name and not name.startswith(("#", ";")):
-            yield ExpectedPackage(name=name, line=number)
-
-
-def _of_csv(path: Path, text: str) -> list[ExpectedPackage] | None:
-    """Return the packages in a table with a header, or None for another text."""
-    import csv  # noqa: PLC0415 -- few checks expect packages by a list
-
-    lines = text.splitlines()
-    first = next((number for number, line in enumerate(lines) if line.strip()), None)
-    if first is None:
-        return None
-    delimiter = max(_DELIMITERS, key=lines[first].count)
-    rows = csv.reader(lines[first:], delimiter=delimiter, strict=True)
-    try:
-        header = [cell.strip().casefold() for cell in next(rows)]
-        names = _NAMES if len(header) > 1 else _NAMES_OF_ONE
-        column = next((header.index(name) for name in names if name in header), None)
-        if column is None:
-            width, rest = len(header), lines[first + 1 :]
-            if (
-                width > 1
-                and rest
-                and all(line.count(delimiter) == width - 1 for line in rest if line.strip())
-            ):
-                columns = ", ".join(_NAMES)
-                raise _unfit(path, first + 1, f"has a header without any of the columns {columns}")
-            return None
-        found = []
-        for row in rows:
-            line = first + rows.line_num
-            if not any(cell.strip() for cell in row):
-                continue
-            if len(row) <= column or not row[column].strip():
-                raise _unfit(path, line, f"has nothing in the column {header[column]!r}")
-            found.append(ExpectedPackage(name=row[column].strip(), line=line))
-    except csv.Error as error:
-        raise _unfit(path, first + rows.line_num, f"is not CSV: {error}") from None
-    return found
-
-
-def _of_mets(path: Path, data: bytes, budgets: Budgets) -> ExpectedPackages:
-    """Return the packages that a METS leads down to, and its OBJID."""
-    objid, by_div = "", dict[tuple[int, int], list[Mptr]]()
-    try:
-        for fact in reader.read(reading.blocks((data,)), budgets):
-            if isinstance(fact, reader.Root):
-                objid = (fact.objid or "").strip()
-            elif isinstance(fact, Mptr) and fact.href and not fact.is_upward:
-                by_div.setdefault((fact.div, fact.within), []).append(fact)
-    except MetspackError as error:
-        raise _unfit(
-            path, getattr(error, "line", 0), f"is no METS that can be read: {error.message}"
-        ) from None
-    found: dict[str, ExpectedPackage] = {}
-    for group in by_div.values():
-        places = [_place(each) for each in group if each.named_by is By.LOCATION]
-        if any(is_of_representation(os.fsencode(f"/{each}")) for each in places):
-            continue
-        folder = next(
-            (_folder_of(each.rpartition("/")[0] if is_mets_name(each) else each) for each in places), ""
-        )
-        called = next(((each.href or "").strip() for each in group if each.named_by is not By.LOCATION), "")
-        if name := called or folder:
-            package = ExpectedPackage(name=name, line=group[0].line, also=folder if called else "")
-            found.setdefault(name, package)
-    if not found:
-        raise _unfit(path, 0, "is a METS that leads to no package")
-    return ExpectedPackages(path=path, packages=tuple(found.values()), objid=objid)
-
-
-def _place(pointer: Mptr) -> str:
-    try:
-        return "/".join(uris.located(pointer.href or "").segments)
-    except uris.ReferenceRefused:
-        return ""
-
-
 # --- The seal of the package --------------------------------------------------------------------------------
 
 _SEAL_BYTES = 1 << 16
@@ -366,8 +151,8 @@ def sealed(given: str) -> Seal:
             problem = "neither the value of a seal nor a file"
             raise ConfigError(f"--seal {given}: {problem}", hint=_FORM_OF_SEAL)
         return found
-    data = _first_bytes("--seal", Path(given), _SEAL_BYTES + 1)
-    text = data.decode("utf-8", "surrogateescape").removeprefix(_MARK)
+    data = first_bytes("--seal", Path(given), _SEAL_BYTES + 1)
+    text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     if len(data) <= _SEAL_BYTES and (found := _seal(given, text)) is not None:
         return found
     raise ConfigError(f"--seal {given}: the file holds no seal", hint=_FORM_OF_SEAL)

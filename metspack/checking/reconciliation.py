@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import mul
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from metspack.checking.held import (
     COLUMNS,
@@ -28,8 +28,9 @@ from metspack.files.partitions import PartitionedColumns, PartitionStore, Record
 
 FILES_OF_A_PART = 25_000
 """The usual number of files of a segment that are compared together."""
+BYTES_OF_A_FILE = 300
+"""The bytes that a METS has for each file, or more."""
 
-_BYTES_OF_A_FILE = 300  # that a METS has for each file, or more
 _MOST_APART = 1_000
 
 
@@ -39,9 +40,10 @@ class DifferenceError(Exception):
 
 def parts_of(size: int) -> int:
     """Return the number of parts for a segment whose METS has so many bytes."""
-    return 1 + size // (FILES_OF_A_PART * _BYTES_OF_A_FILE)
+    return 1 + size // (FILES_OF_A_PART * BYTES_OF_A_FILE)
 
 
+_T = TypeVar("_T")
 Compared = tuple[frozenset[bytes], Mapping[str, Sequence[tuple[int, bytes, str]]]]
 """Missing files of a part, and lines on files not held (number, name, digest) by algorithm."""
 
@@ -58,22 +60,14 @@ Statement = AgreedColumns | NotHeld
 """The statements of a METS, in batches: its files as columns, or others."""
 
 
-@dataclass(slots=True)
-class _Sums:
-    """Files by their names and sizes, as sums in which each name counts by its hash.
+_Sums = tuple[int, int, int]
+"""Files as sums: their number, the hashes of their names, their sizes times these hashes."""
 
-    Python's hash has a key that each process draws: no document can aim at a sum.
-    """
 
-    count: int = 0
-    names: int = 0
-    sizes: int = 0
-
-    def add(self, names: Sequence[bytes], sizes: Sequence[int]) -> None:
-        hashes = list(map(hash, names))
-        self.count += len(hashes)
-        self.names += sum(hashes)
-        self.sizes += sum(map(mul, hashes, sizes))
+def _added(sums: _Sums, names: Sequence[bytes], sizes: Sequence[int]) -> _Sums:
+    # Python's hash has a key that each process draws: no document can aim at a sum.
+    hashes = list(map(hash, names))
+    return sums[0] + len(hashes), sums[1] + sum(hashes), sums[2] + sum(map(mul, hashes, sizes))
 
 
 class SegmentSources(PartitionStore):
@@ -88,26 +82,24 @@ class SegmentSources(PartitionStore):
         self._look = look
         self._files = 0
         self._on_disk, self._objects = self._parts("disk", "nq"), dict[str, PartitionedColumns]()
-        self._in_mets, self._in_folder = _Sums(), _Sums()
+        self._never_held: list[NotHeld] = []
+        self._in_mets = self._in_folder = 0, 0, 0
         self.lines = {name: self._parts(name, "nnq") for name in look.manifests}
         self._listed = self._parts("listed", "nqqn")
         self._columns: list[AgreedColumns] = []
         self._digests = {name: Records(OCTETS[name], self, on_disk=look.parts > 1) for name in look.manifests}
 
     def _parts(self, source: str, kinds: str) -> PartitionedColumns:
-        return PartitionedColumns(source, kinds, self._look.parts, self)
+        # Where sums show that METS and folder are the same, nothing is divided.
+        return PartitionedColumns(source, kinds, self._look.parts, self, waits=not self._look.manifests)
 
     def take(self, statement: Statement) -> None:
         """Take some statements of METS."""
         if isinstance(statement, NotHeld):
-            self._in_mets.add([statement.name], [statement.size])
-            self._listed.add([statement.name], [-1], [statement.size], [statement.digest.encode()])
+            self._in_mets = _added(self._in_mets, [statement.name], [statement.size])
+            self._never_held.append(statement)
         else:
-            ((algorithm, digests),) = statement.digests.items()
-            found = cut(digests.hex().encode(), 2 * OCTETS[algorithm])
-            names, numbers = statement.names.split(NUL), range(statement.start, statement.stop)
-            self._in_mets.add(names, statement.sizes)
-            self._listed.add(names, numbers, statement.sizes, found)
+            self._in_mets = _added(self._in_mets, statement.names.split(NUL), statement.sizes)
             self._files = statement.stop
             if self._look.parts == 1:
                 self._columns.append(statement)
@@ -117,7 +109,7 @@ class SegmentSources(PartitionStore):
 
     def take_files(self, names: Sequence[bytes], sizes: Sequence[int]) -> None:
         """Take some files in the folder."""
-        self._in_folder.add(names, sizes)
+        self._in_folder = _added(self._in_folder, names, sizes)
         self._on_disk.add(names, sizes)
 
     def take_objects(
@@ -128,19 +120,27 @@ class SegmentSources(PartitionStore):
             self._objects[algorithm] = self._parts(f"objects-{algorithm}", "nqn")
         self._objects[algorithm].add(names, sizes, digests)
 
-    def end_beside(self) -> None:
-        """Divide the statements of other sources, once all of METS was taken."""
-        for each in (self._on_disk, *self.lines.values()) if self.lines else ():
-            each.divide()
-
     @property
     def are_same(self) -> bool:
         """Return whether METS and folder have the same files and are the only sources."""
         return not (self.lines or self._objects) and self._in_mets == self._in_folder
 
+    def _stored(self) -> Iterator[AgreedColumns]:
+        return iter(self._columns) if self._columns else map(columns_of, self.rows(COLUMNS, b"", 0))
+
+    def parts(self) -> Iterator[int]:
+        """Divide the files of METS into parts; yield their numbers, to be compared."""
+        for name, size, digest in self._never_held:
+            self._listed.add([name], [-1], [size], [digest.encode()])
+        for each in self._stored():
+            ((algorithm, digests),) = each.digests.items()
+            found = cut(digests.hex().encode(), 2 * OCTETS[algorithm])
+            self._listed.add(each.names.split(NUL), range(each.start, each.stop), each.sizes, found)
+        yield from range(self._look.parts)
+
     def columns(self) -> Iterator[AgreedColumns]:
         """Yield all files that METS lists and that may be held, with the digests of manifests."""
-        for each in self._columns or map(columns_of, self.rows(COLUMNS, b"", 0)):
+        for each in self._stored():
             others = {name: slots for name, slots in self._digests.items() if name not in each.digests}
             found = {name: slots.get(each.start, each.stop) for name, slots in others.items()}
             yield replace(each, digests={**each.digests, **found})
@@ -158,41 +158,46 @@ class SegmentSources(PartitionStore):
         never_held = {name for name, number in zip(names, numbers, strict=True) if number < 0}
         if not never_held.isdisjoint(apart):
             raise DifferenceError
-        not_held = apart | never_held
-        in_mets = {name: digest for name, digest in zip(names, digests, strict=True) if digest}
-        stated = {algorithm_of_mets: in_mets}
-        others: dict[str, list[tuple[int, bytes, str]]] = {}
+        in_mets = dict(zip(names, digests, strict=True))
+        left_out = apart | {name for name in never_held if not in_mets[name]}
+        expected = _without(in_mets, left_out)
+        held = _without(dict(zip(names, numbers, strict=True)), not_held := apart | never_held)
+        stated, others = {algorithm_of_mets: in_mets}, {}
         for algorithm, source in self.lines.items():
             paths, values, lines = source.columns(part)
             digest_of = dict(zip(paths, values, strict=True))
-            if not size_of.keys() - apart <= digest_of.keys() <= size_of.keys():
+            found = _without(digest_of, left_out)
+            if found.keys() != expected.keys() or not left_out - apart <= digest_of.keys():
                 raise DifferenceError
-            expected = stated.setdefault(algorithm, digest_of)
-            of_files = {name: digest for name, digest in expected.items() if name not in apart}
-            if list(map(digest_of.get, of_files)) != list(of_files.values()):
+            if algorithm == algorithm_of_mets and found != expected:
                 raise DifferenceError
-            if expected is digest_of:
-                held = {
-                    name: number for name, number in zip(names, numbers, strict=True) if name not in not_held
-                }
-                octets = (bytes.fromhex(digest_of[name].decode()) for name in held)
-                self._digests[algorithm].put(held.values(), octets, self._files)
-            of_others = (each for each in zip(lines, paths, values, strict=True) if each[1] in not_held)
-            others[algorithm] = [(line, path, value.decode()) for line, path, value in of_others]
+            if stated.setdefault(algorithm, digest_of) is digest_of:
+                octets = bytes.fromhex(b"".join(map(digest_of.__getitem__, held)).decode())
+                self._digests[algorithm].put(held.values(), cut(octets, OCTETS[algorithm]), self._files)
+            named = zip(lines, paths, values, strict=True)
+            others[algorithm] = [(at, path, value.decode()) for at, path, value in named if path in not_held]
         for algorithm, source in self._objects.items():
             _compare_objects(size_of, stated.get(algorithm, {}) if algorithm else None, *source.columns(part))
         return apart, others
 
-    def _apart(self, in_mets: Mapping[bytes, int], on_disk: Mapping[bytes, int]) -> frozenset[bytes]:
+    def _apart(self, in_mets: dict[bytes, int], on_disk: dict[bytes, int]) -> frozenset[bytes]:
         """Return the missing files; refuse any other difference, and more than a thousand."""
         apart = frozenset(in_mets.keys() - on_disk.keys())
         above, data = self._look.above, self._look.data + b"/"
         are_inside = all((above + name).startswith(data) for name in apart)
         if len(apart) > _MOST_APART or (apart and (self._look.pack or not are_inside)):
             raise DifferenceError
-        if on_disk != {name: size for name, size in in_mets.items() if name not in apart}:
+        if on_disk != _without(in_mets, apart):
             raise DifferenceError
         return apart
+
+
+def _without(values: dict[bytes, _T], names: AbstractSet[bytes]) -> dict[bytes, _T]:
+    """Return a copy of values without those of some names, which are few."""
+    rest = values.copy()
+    for name in names:
+        rest.pop(name, None)
+    return rest
 
 
 def _compare_objects(

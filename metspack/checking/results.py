@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.links.graph import Graph, graph
 from metspack.checking.options import LedgerFigures, Sampled
-from metspack.checking.packages import NO_PACKAGE
 from metspack.checking.tree import CheckedTree
 from metspack.layouts.names import ArchiveRoutes
 from metspack.packages.delivery import DeliveredPackage
+from metspack.packages.rooted import NO_PACKAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

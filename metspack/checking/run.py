@@ -9,9 +9,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metspack.checking import grouping, inventory, options, packages
+from metspack.checking import grouping, inventory, options
 from metspack.checking.archives import archive
-from metspack.checking.catalogue import Catalogue, Mark, shown
+from metspack.checking.catalogue import Catalogue, Mark
 from metspack.checking.codes import Code
 from metspack.checking.eark.folders import Claims
 from metspack.checking.eark.profiles import Profile
@@ -25,8 +25,10 @@ from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import OpenPacks
 from metspack.files import journal
 from metspack.files.byteranges import FileBelow
+from metspack.files.paths import shown
 from metspack.mets import CSIP_METS, PLAIN_METS
 from metspack.model import Finding
+from metspack.packages import rooted
 from metspack.packages.delivery import DeliveredPackage
 from metspack.processes import Executor
 from metspack.system import os
@@ -34,8 +36,6 @@ from metspack.system import os
 if TYPE_CHECKING:
     from metspack.checking.eark.package import Judgement
 
-_METSPACK = "metspack"
-_LINKING = "LXM"
 _NAMED_METS = """
 SELECT path FROM disk WHERE kind = 'f' AND instr(path, CAST('/' AS BLOB)) = 0
 AND lower(CAST(path AS TEXT)) GLOB 'mets*.xml' ORDER BY path
@@ -91,7 +91,7 @@ class PackageCheck:
         noted = ("", "")
         for finding in self._steps():
             fault = finding.path, finding.code
-            if fault != noted and (finding.code[0] in _LINKING or finding.code in _LINKED):
+            if fault != noted and (finding.code[0] in "LXM" or finding.code in _LINKED):
                 self._catalogue.put("INSERT OR IGNORE INTO fault VALUES (?, ?)", *fault)
                 noted = fault
             yield self._judgement.named(finding) if is_eark else finding
@@ -109,7 +109,7 @@ class PackageCheck:
         yield from inventory.beside(places, self._shared.folders, self._shared.seen, covers, together)
         # E-ARK's packages list all files in METS and need no manifests; beside IPs side by side only metspack
         # writes them.
-        is_of_metspack = bool(self._package.ips) and self._software == _METSPACK
+        is_of_metspack = bool(self._package.ips) and self._software == "metspack"
         if whole and self._package.mets is not None and (is_of_metspack or not self._claims.of_root()):
             yield from manifests.missing(catalogue)
         listed.compare(catalogue, whole=whole)
@@ -137,7 +137,7 @@ class PackageCheck:
         yield from inventory.findings(catalogue, places, whole=whole)
         if (top := each.top) is not None:
             pack, folder = os.fsencode(top.path.name), os.fsencode(top.folder)
-            places.mount(folder, packages.top_tree(each, top, packs))
+            places.mount(folder, rooted.top_tree(each, top, packs))
             catalogue.mark(Mark.PACK, pack, folder + b"/")
             yield from inventory.findings(catalogue, places, folder, whole=whole)
         for member in each.members:

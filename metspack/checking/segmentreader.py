@@ -18,7 +18,6 @@ from metspack.checking.eark.folders import are_placed
 from metspack.checking.eark.requirements import Standard
 from metspack.checking.files import metadatafiles
 from metspack.checking.held import AgreedColumns, AgreedSegment, ManifestStretch, SegmentLook, cut
-from metspack.checking.mets import schema
 from metspack.checking.mets.documents import sum_of_hashes
 from metspack.checking.mets.references import References
 from metspack.checking.reconciliation import DifferenceError, NotHeld, SegmentSources, Statement
@@ -28,13 +27,14 @@ from metspack.errors import MetspackError, TargetError
 from metspack.files import pread, reading, walking
 from metspack.files.byteranges import FileBelow
 from metspack.files.partitions import PartitionedColumns
+from metspack.files.paths import names_of
 from metspack.layouts.names import SEGMENT, SIARD
 from metspack.locations import mappingtxt
-from metspack.mets import CSIP_METS, PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets_name
+from metspack.mets import CSIP_METS, PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets_name, schema
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import Mptr
 from metspack.mets.reader import Fact, File, Fptr, Identified, Root, StatedObject
-from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of
+from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.packages.metsfiles import PlainRun, has_archive, may_be_children, plain_files
 from metspack.system import os
 
@@ -60,7 +60,6 @@ _COLUMNS = tuple(
     each.name for each in fields(File) if each.name in {"id", "checksum", "checksum_type", "href", "size"}
 )
 _PLAIN_FILE = {"element": "file", "groupid": None, "seq": None, "embedded": False, "others": ()}
-Moved = Callable[[int], None]
 
 
 def places(root: Path) -> Iterator[tuple[bytes, bytes, bytes]]:
@@ -127,7 +126,7 @@ LookedAt = tuple[AgreedSegment, Sequence[AgreedColumns]]
 Take = Callable[[AgreedSegment, Iterator[AgreedColumns]], object]
 
 
-def look_at(look: SegmentLook, _moved: Moved) -> LookedAt | None:
+def look_at(look: SegmentLook, _moved: processes.Moved) -> LookedAt | None:
     """Return a segment on which all sources agree, with its files, or None if they differ."""
     found: list[LookedAt] = []
     with closing(OpenPacks(look.budgets)) as packs:
@@ -188,13 +187,12 @@ def _compared(
 
     folders = _read_folder(look, tree, sources, lambda: take(come()))
     stretches = {name: _stretch(look, name, lines) for name, lines in sources.lines.items()}
-    sources.end_beside()
     take(mets)
     if stated is None:
         raise DifferenceError
     _read_references(look, stated, tree, sources)
     folded = {each.removeprefix(look.above).lower() for each in folders if each != each.lower()}
-    parts = range(look.parts if folded or not sources.are_same else 0)
+    parts = sources.parts() if folded or not sources.are_same else ()
     compared = [sources.compare(part, stated.algorithm, folded) for part in parts]
     apart = frozenset[bytes]().union(*(missing for missing, _ in compared))
     if len(apart) >= stated.files:
@@ -288,7 +286,7 @@ class _MetsReader:
 
     def _read(self, content: Content) -> Iterator[Statement]:
         name = os.fsdecode(self._look.mets)
-        validation = schema.Validation(schema.project_grammar(), name)
+        validation = schema.Validation(schema.project_grammar())
         budgets, sink = self._look.budgets, None if self._survey is None else self._survey.elements.feed
         with References(name, budgets) as references:
             blocks = reading.blocks(content.chunks(), self._hashers.update)
@@ -299,7 +297,7 @@ class _MetsReader:
                     self._take(each)
                     yield from self._ready
                     self._ready.clear()
-            found = chain(validation.findings(content.blocks), references.findings(content.blocks))
+            found = chain(validation.faults(content.blocks), references.findings(content.blocks))
             if next(found, None) is not None:
                 raise DifferenceError
         if safexml.unusual_declaration(next(iter(content.chunks()), b"")):

@@ -17,7 +17,7 @@ from itertools import accumulate, chain, count, groupby, islice, repeat, takewhi
 from pathlib import Path
 from typing import Any
 
-from metspack.checking.catalogue import Catalogue, Mark, span_below
+from metspack.checking.catalogue import Catalogue, Mark
 from metspack.checking.held import (
     COLUMNS,
     COLUMNS_SCHEMA,
@@ -39,15 +39,14 @@ from metspack.checking.mets.entries import PUT_ENTRY, FileGroups
 from metspack.checking.options import Looking
 from metspack.digests import MANIFESTS, OCTETS
 from metspack.files import reading, tempdb
+from metspack.files.paths import names_of, span_below
 from metspack.files.reading import DigestRequest, FileRun, HashedRun
-from metspack.packages.files import names_of
 from metspack.processes import HERE, Executor, Underway
 from metspack.system import os
 
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read together
 _KEPT = "the segments and their files"
 _SEGMENTS_KEPT = 100  # in memory
-_APART = NUL  # before the folder of files apart
 
 _SCHEMA = """
 CREATE TABLE segment (
@@ -189,7 +188,8 @@ class Agreement(tempdb.Scratch):
         for each in columns:
             for is_apart, some in divided(each, segment.apart, files):
                 with tempdb.explained(_KEPT):
-                    self.put(PUT_COLUMNS, _APART + folder if is_apart else folder, *row_of(some))
+                    # A NUL is before the folder of files apart.
+                    self.put(PUT_COLUMNS, NUL + folder if is_apart else folder, *row_of(some))
                 files += 0 if is_apart else len(some.sizes)
                 total += 0 if is_apart else sum(some.sizes)
         kept = text_of(replace(segment, apart=frozenset(), files=files, total=total))
@@ -219,7 +219,7 @@ class Agreement(tempdb.Scratch):
         The numbers of the entries of all files of the segment are reserved.
         """
         catalogue, folder = self._catalogue, segment.folder
-        apart = list(self.columns(_APART + folder))
+        apart = list(self.columns(NUL + folder))
         first = catalogue.reserve("entry", segment.files + sum(len(each.sizes) for each in apart))
         self.put("UPDATE segment SET entry = ? WHERE folder = ?", first, folder)
         for each in apart:

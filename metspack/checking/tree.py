@@ -7,14 +7,15 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 from metspack import uris
-from metspack.checking.catalogue import DEEPEST, folder_of, shown
+from metspack.checking.catalogue import DEEPEST
 from metspack.checking.segments import Agreement
 from metspack.checking.similarity import RecentEdits
 from metspack.containers.ipreader import Content
 from metspack.files import reading
 from metspack.files.byteranges import FileBelow
+from metspack.files.paths import folder_of, path_of, shown
 from metspack.mets.links import target
-from metspack.packages.files import MountedTree, NoTree, PackageTree, path_of
+from metspack.packages.files import MountedTree, NoTree, PackageTree
 from metspack.system import os
 
 _GUESSES = 50  # locations outside the package that are searched inside it

@@ -41,7 +41,7 @@ _ZIP64_OFFSET = struct.Struct("<HHQ")
 _BLOCK = 1 << 18  # more than the longest record; small blocks stay in the processor's cache
 _LOCAL_MAGIC = b"PK\x03\x04"
 _SPANNED_MAGICS = (b"PK\x07\x08", b"PK00")
-_unusual = re.compile(rb"[\\\0:]|/[/.]|\A[/.]|\A\Z").search
+_is_plain_name = re.compile(rb"(?:[^/.\\:\0\x80-\xff][^/\\:\0\x80-\xff]*+/?)+").fullmatch
 
 
 def read(medium: Medium, start: int, length: int, what: str) -> bytes:
@@ -321,8 +321,7 @@ class CentralRecords:
                 or disk
                 or attributes >> 28 not in ORDINARY_KINDS
                 or size > ratio * compressed
-                or not raw.isascii()
-                or _unusual(raw)
+                or not _is_plain_name(raw)
                 or (size and raw.endswith(b"/"))
                 or (extra and renames(buffer, start + named, stop))
             ):

@@ -6,7 +6,6 @@ A single partition is held in memory; several are on disk, in a temporary databa
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
@@ -39,60 +38,64 @@ class PartitionedColumns:
     """Columns of equal length in ``parts`` partitions, by the hash of the first column's values.
 
     ``kinds`` has a letter for each column: n for bytes without NUL, q for numbers of 64 bits. Several
-    partitions are stored in ``store`` under the name ``source``; ``divide`` or the first ``columns`` makes
-    them.
+    partitions are stored in ``store`` under the name ``source``. With ``waits`` values are divided by the
+    first ``columns`` only, if it is called at all.
     """
 
-    def __init__(self, source: str, kinds: str, parts: int, store: PartitionStore) -> None:
+    def __init__(
+        self, source: str, kinds: str, parts: int, store: PartitionStore, *, waits: bool = False
+    ) -> None:
         self._source = source
         self._kinds = kinds
         self._store = store
         self._parts = parts
-        self._whole: list[list[Any]] = [[] for _ in kinds]
-        self._divided: list[list[list[Any]]] = []
+        self._waits = waits
+        self._waiting: list[list[Any]] = [[] for _ in kinds]
+        self._divided: list[list[list[Any]]] = [[[] for _ in kinds] for _ in range(parts)]
 
     def add(self, *columns: Sequence[Any]) -> None:
         """Add values to each column; raises ``TargetError`` when the temporary disk is full."""
-        for kept, more in zip(self._whole, columns, strict=True):
+        for kept, more in zip(self._waiting, columns, strict=True):
             kept.extend(more)
-        if self._parts > 1 and len(self._whole[0]) >= _AT_ONCE:
-            self._keep(_WHOLE, self._whole)
+        if self._parts > 1 and len(self._waiting[0]) >= _AT_ONCE:
+            if self._waits:
+                self._keep(_WHOLE, self._waiting)
+            else:
+                self._divide(self._waiting)
 
     def columns(self, part: int) -> list[list[Any]]:
         """Return the columns of a partition in the order of ``add``, which is not called any more."""
-        self.divide()
         if self._parts == 1:
-            return self._whole
-        found = [
-            [value for each in batch for value in each] for batch in zip(*self._batches(part), strict=True)
-        ]
-        left = self._divided[part]
-        return [one + more for one, more in zip(found, left, strict=True)] if found else left
+            return self._waiting
+        for some in chain(self._batches(_WHOLE) if self._waits else (), [self._waiting]):
+            self._divide(some)
+        self._waits = False
+        found: list[list[Any]] = [[] for _ in self._kinds]
+        for some in chain(self._batches(part), [self._divided[part]]):
+            for column, values in zip(found, some, strict=True):
+                column.extend(values)
+        return found
 
-    def _batches(self, number: int) -> Iterator[list[Sequence[Any]]]:
+    def _batches(self, number: int) -> Iterator[list[list[Any]]]:
         """Yield the stored columns of a partition, one row of the database at a time."""
         for blobs in self._store.rows(_OF_PART, self._source, number):
             yield [
-                array("q", blob) if kind == "q" else blob.split(_NUL)
+                array("q", blob).tolist() if kind == "q" else blob.split(_NUL)
                 for kind, blob in zip(self._kinds, blobs, strict=False)
             ]
 
-    def divide(self) -> None:
-        """Divide all values into the partitions; a second call has no effect."""
-        if self._parts == 1 or self._divided:
-            return
-        self._divided = [[[] for _ in self._kinds] for _ in range(self._parts)]
-        left: list[list[Sequence[Any]]] = [[*self._whole]] if self._whole[0] else []
-        for batch in chain(self._batches(_WHOLE), left):
-            numbers = [crc32(value) % self._parts for value in batch[0]]
-            order = sorted(range(len(numbers)), key=numbers.__getitem__)
-            in_order, at = [list(map(column.__getitem__, order)) for column in batch], 0
-            for number, count in sorted(Counter(numbers).items()):
-                for kept, values in zip(self._divided[number], in_order, strict=True):
-                    kept.extend(values[at : at + count])
-                at += count
-                if len(self._divided[number][0]) >= _AT_ONCE:
-                    self._keep(number, self._divided[number])
+    def _divide(self, some: list[list[Any]]) -> None:
+        """Move values into the partitions; keep those with many on disk."""
+        places: list[list[int]] = [[] for _ in self._divided]
+        for at, code in enumerate(map(crc32, some[0])):
+            places[code % self._parts].append(at)
+        for number, (here, columns) in enumerate(zip(places, self._divided, strict=True)):
+            for kept, column in zip(columns, some, strict=True):
+                kept.extend(map(column.__getitem__, here))
+            if len(columns[0]) >= _AT_ONCE:
+                self._keep(number, columns)
+        for column in some:
+            column.clear()
 
     def _keep(self, number: int, columns: list[list[Any]]) -> None:
         blobs = [

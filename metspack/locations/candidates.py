@@ -1,8 +1,8 @@
 """Candidate places of a LOB: by the statement on their location, then by convention; pure.
 
 ``statement`` has the DILCIS Board's rule. Programs wrote other locations before that, and still do; every
-place that one of them would mean is a candidate, in one fixed order and with its convention. ``search`` and
-the checker's ``lobsearch`` look for a file at each.
+place that one of them would mean is a candidate, in one fixed order and with its convention. ``search``
+looks for a file at each.
 """
 
 from __future__ import annotations

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from metspack.errors import SourceError
-from metspack.locations import Convention
 from metspack.locations.grantedroots import Obstacle, PlaceRefused
+from metspack.locations.search import Tried
 from metspack.locations.splitparts import PartMissing, TooMany
 from metspack.locations.statement import LocationError
 from metspack.model import LobCell
@@ -37,16 +36,6 @@ class LobUnresolved(SourceError):  # noqa: N818 -- the state of the LOB
     def brief(self) -> str:
         """The message without the places that were searched."""
         return self.message.partition(_TRIED)[0]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """A place that was searched: its problem, or the size of a misfit; without both it was empty."""
-
-    convention: Convention
-    where: str
-    problem: SourceError | None = None
-    size: int | None = None
 
 
 def unresolved(
@@ -83,7 +72,7 @@ def unresolved(
 
 def _is_refused(tried: Sequence[Tried], refusals: Sequence[SourceError]) -> bool:
     """Return whether the cell's location is an error, or every place was refused."""
-    looked = [each for each in tried if each.problem is None and not each.convention.is_guess]
+    looked = [each for each in tried if each.problem is None and not each.candidate.convention.is_guess]
     refused = bool(refusals) or any(each.problem is not None for each in tried)
     return any(isinstance(each, LocationError) for each in refusals) or (refused and not looked)
 
@@ -95,7 +84,7 @@ def _leaving(tried: Sequence[Tried]) -> SourceError | None:
     root to the .siard's folder. Two .., an absolute path and a drive lead out of the granted folders in every
     meaning.
     """
-    stated = [each for each in tried if each.convention.is_statement] or tried[:1]
+    stated = [each for each in tried if each.candidate.convention.is_statement] or tried[:1]
     refused = (each for each in stated if isinstance(each.problem, PlaceRefused))
     return next((each.problem for each in refused if _ONE_UP.match(each.where) is None), None)
 
@@ -112,7 +101,7 @@ def _sentence(tried: Tried, cell: LobCell) -> str:
         found = "nothing is there"
     else:
         found = f"has {tried.size:,} bytes; expected {_length(cell)}"
-    return f"{tried.convention.letter} {shown(tried.where)}: {found}"
+    return f"{tried.candidate.convention.letter} {shown(tried.where)}: {found}"
 
 
 def _length(cell: LobCell) -> str:

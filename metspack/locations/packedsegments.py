@@ -17,12 +17,11 @@ from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError, PackF
 from metspack.errors import SourceError
 from metspack.files import held, reading
 from metspack.files.byteranges import FileBelow, HeldMedium, Medium
+from metspack.files.paths import Names
 from metspack.limits import Budgets
 from metspack.locations.grantedroots import KINDS, Obstacle, mode_of
 from metspack.model import ZipExtent
 from metspack.system import os
-
-Names = tuple[str, ...]
 
 _REMEMBERED = 4096
 _LONGEST = 255

@@ -22,9 +22,10 @@ from metspack.files.reading import Closable, Stamp
 from metspack.limits import Budgets
 from metspack.locations import Convention
 from metspack.locations.candidates import Candidate, Candidates
+from metspack.locations.disksearch import Column, Sources, located
 from metspack.locations.grantedroots import Granted, Mapped, Spot
 from metspack.locations.packedsegments import Packed
-from metspack.locations.search import Column, Hit, Search, Sources
+from metspack.locations.search import Hit
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.locations.statement import Place
 from metspack.model import SMALL, CellRun, Extent, ExtentColumns, LobCell, ZipExtent
@@ -185,7 +186,7 @@ class Resolver(Closable):
             found = self._named(column, cell)
         if found is not None:
             return found
-        hit = Search(self._sources, table, column, cell).hit()
+        hit = located(self._sources, table, column, cell)
         self._count(column, hit.candidate.convention)
         return _accepted(column, cell, hit)
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from metspack.errors import SourceError
+from metspack.files.paths import Names
 from metspack.layouts import names
 from metspack.model import Extent
 from metspack.uris import shown
 
-Names = tuple[str, ...]
 Look = Callable[[Names], Extent | None]
 """A look-up in the zip or below a granted root; raises ``SourceError`` for other than files."""
 

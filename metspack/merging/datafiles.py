@@ -15,6 +15,7 @@ from metspack.digests import OCTETS, Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, writing
 from metspack.files.byteranges import FileBelow
+from metspack.files.paths import Names
 from metspack.layouts.names import SIARD
 from metspack.mediatypes import DEFAULT
 from metspack.merging.representation import ANOTHER, MergedIp
@@ -23,7 +24,6 @@ from metspack.model import LONGEST, SMALL, Columnar, Digest
 from metspack.packages.files import FolderTree, Location, open_file
 from metspack.packages.index import Index
 from metspack.packages.lobs import StatedFixity
-from metspack.packages.metsfiles import Names
 from metspack.uris import shown
 
 DATA = "data"
@@ -289,27 +289,30 @@ class DataFiles:
 
     def _compare(self, number: int, ip: MergedIp) -> None:
         """Compare the files of an IP with those listed; count those that are left out."""
-        with closing(ip.files()) as files:
-            while some := list(islice(files, LONGEST)):
-                self._check_listed(number, [path for path in some if _is_data(path)])
-                for path in some:
-                    if not (_is_data(path) or _is_made_anew(path) or (number == 0 and _is_kept(path))):
+        with closing(ip.files()) as found:
+            for folder, names in found:
+                if _is_data(folder):
+                    self._check_listed(number, folder, names)
+                    continue
+                for path in ((*folder, name) for name in names):
+                    if not (_is_made_anew(path) or (number == 0 and _is_kept(path))):
                         self.left_out += 1
                         if len(self.examples) < _EXAMPLES:
                             self.examples += (str(ip.path.joinpath(*path)),)
 
-    def _check_listed(self, number: int, paths: Sequence[Names]) -> None:
-        stated = json.dumps(["/".join(path[3:]) for path in paths])
+    def _check_listed(self, number: int, folder: Names, names: Sequence[str]) -> None:
+        stated = json.dumps(["/".join((*folder[3:], name)) for name in names])
         if (row := self.index.row(_UNLISTED, number, stated)) is not None:
             raise SourceError(
-                f"{self._ips[number].path} holds {shown('/'.join(paths[row[0]]))}, "
+                f"{self._ips[number].path} holds {shown('/'.join((*folder, names[row[0]])))}, "
                 "which its METS do not list",
                 hint="Its bytes cannot be verified: find out what it is, then remove it or list it.",
             )
 
 
-def _is_data(path: Names) -> bool:
-    return path[:1] == (REPRESENTATIONS_FOLDER,) and path[2:-1][:1] == (DATA,)
+def _is_data(folder: Names) -> bool:
+    """Return whether a folder is in the data of a representation."""
+    return folder[:1] == (REPRESENTATIONS_FOLDER,) and folder[2:3] == (DATA,)
 
 
 def _is_kept(path: Names) -> bool:

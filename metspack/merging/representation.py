@@ -6,19 +6,24 @@ import re
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 
 from metspack.containers.ipreader import OpenPacks
 from metspack.errors import MetspackError, SourceError
+from metspack.files.paths import Names, names_of, path_of
+from metspack.files.walking import checked_lots
 from metspack.limits import Budgets
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, reader
 from metspack.mets.fastreader import condensed
 from metspack.mets.links import Mptr, bare
+from metspack.model import LONGEST
 from metspack.packages import delivery
 from metspack.packages.delivery import DeliveredPackage
-from metspack.packages.files import FolderTree, PackageTree, PackedTree, names_of, path_of
+from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.packages.index import Index, unreadable_mets
-from metspack.packages.metsfiles import Names, is_representation
+from metspack.packages.metsfiles import is_representation
 from metspack.system import os
 from metspack.uris import shown
 
@@ -50,15 +55,25 @@ class MergedIp:
     representations: Names
     is_list: bool = False
 
-    def files(self) -> Generator[Names, None, None]:
-        """Yield the names of each file, from the IP's folder.
+    def files(self) -> Generator[tuple[Names, Sequence[str]], None, None]:
+        """Yield the names on the path of each folder in the IP, with those of some files in it.
 
         Raises ``SourceError`` for entries that are neither file nor folder, or are beside that folder.
         """
-        tree, below = self.tree, Names()
-        if isinstance(tree, PackedTree):
-            tree, below = tree.all_of_file(), names_of(tree.folder)
-        with closing(tree.walk()) as items:
+        tree = self.tree
+        if isinstance(tree, FolderTree):
+            with closing(checked_lots(tree.root, tree.names)) as lots:
+                for lot in lots:
+                    yield names_of(lot.folder)[len(tree.names) :], list(map(os.fsdecode, lot.names))
+        elif isinstance(tree, PackedTree):
+            for folder, together in groupby(self._packed_files(tree), key=itemgetter(slice(-1))):
+                while some := [names[-1] for names in islice(together, LONGEST)]:
+                    yield folder, some
+
+    def _packed_files(self, tree: PackedTree) -> Iterator[Names]:
+        """Yield the names of each file in a zip or tar file, from the IP's folder."""
+        below = names_of(tree.folder)
+        with closing(tree.all_of_file().walk()) as items:
             for item in items:
                 names = names_of(item.name)
                 if item.kind == "f" and names[: len(below)] == below != names:

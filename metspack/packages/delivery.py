@@ -12,7 +12,7 @@ from pathlib import Path
 
 from metspack import uris
 from metspack.containers import zipformat
-from metspack.containers.ipreader import OpenPacks, PackedError, form_of, stem_of_pack
+from metspack.containers.ipreader import SUFFIXES, OpenPacks, PackedError, form_of, stem_of_pack
 from metspack.digests import is_manifest
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import mirrors, reading
@@ -39,6 +39,7 @@ from metspack.system import os, quoted
 _BAG, _PAYLOAD = "bagit.txt", "data"
 _METADATA = "metadata"
 _CONTENT = b"/content"  # a folder of LOBs without METS
+_OF_PACKAGES = (b"mets.", *SUFFIXES)  # in the names, in lower case, of METS and packed files
 _UNREAD = re.compile(
     r".*?(\.(7z|rar|taz|tbz2?|tgz|tlz|txz|tzst|(tar\.)?(bz2|gz|lz|lz4|lzma|xz|z|zst)))",
     re.DOTALL | re.IGNORECASE,
@@ -321,6 +322,9 @@ class _Delivery:
 
     def _inside_folder(self, path: Path) -> Iterator[DeliveredPackage]:
         for lot in all_lots(path, (), (b"",), sizes=False, leaves_out=lambda each: each.endswith(_CONTENT)):
+            text = lot.files.lower()
+            if not any(each in text for each in _OF_PACKAGES):  # most folders have only LOBs
+                continue
             folder, names = os.fsdecode(lot.folder), [os.fsdecode(name) for name in lot.names]
             if (name := chosen(names)) is not None and (found := _rooted(folder, name))[0]:
                 yield DeliveredPackage(path=path / found[0], mets=found[1])

@@ -10,6 +10,7 @@ import errno
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 
 from metspack.containers import zipreader
@@ -20,33 +21,25 @@ from metspack.containers.ipreader import (
     Item,
     OpenPacks,
     PackedError,
+    stem_of_pack,
     without,
 )
 from metspack.errors import SourceError
 from metspack.files import reading, walking
 from metspack.files.byteranges import FileBelow, FileRange, Medium
+from metspack.files.paths import Names, names_of, path_of
 from metspack.files.reading import Closable, Stamp
+from metspack.layouts.names import is_archive
 from metspack.limits import Budgets
-from metspack.mets import METS_NAMES
+from metspack.mets import METS_NAMES, REPRESENTATIONS_FOLDER, is_mets_name
 from metspack.model import ZipExtent
 from metspack.packages.lobs import ANOTHER, HeldPart
 from metspack.system import os
 
 UNPACK = "Unpack it where it lies; metspack check shows what else is wrong with it."
 
-Names = tuple[str, ...]
 Location = FileBelow | FileRange | Compressed
 """The place of a file's bytes: a separate file, a stretch of another, or compressed in a zip file."""
-
-
-def names_of(path: bytes) -> Names:
-    """Return the names on a path; the empty path is that of the root."""
-    return tuple(os.fsdecode(path).split("/")) if path else ()
-
-
-def path_of(names: Sequence[str]) -> bytes:
-    """Return the path of names from a METS or an archive."""
-    return "/".join(names).encode("utf-8", "surrogateescape")
 
 
 class FolderTree:
@@ -492,3 +485,34 @@ class Inflated(Closable):
     def close(self) -> None:
         """Close the zip file."""
         self._medium.close()
+
+
+_REPRESENTATIONS = REPRESENTATIONS_FOLDER.encode()
+
+
+def weight(path: Path | Sequence[Path], *, whole: bool = True) -> int:
+    """Return about how many bytes are read of packages, to measure progress.
+
+    With ``whole`` these are all; without it only METS files, where these have their usual places.
+    """
+    if not isinstance(path, Path):
+        return sum(weight(each, whole=whole) for each in path)
+    if not whole:
+        return sum(_sizes_of_mets(path if path.is_dir() else path.parent))
+    if stem_of_pack(path.name) is not None and path.is_file():
+        return path.stat().st_size
+    # Unreadable files are left out.
+    lots = walking.all_lots(path if path.is_dir() else path.parent, (), (b"",), sizes=True)
+    sizes = chain.from_iterable(zip(each.names, each.sizes, strict=True) for each in lots)
+    # An archive is read as a file, and its entries once more.
+    return sum(2 * size if is_archive(os.fsdecode(name)) else size for name, size in sizes)
+
+
+def _sizes_of_mets(root: Path) -> Iterator[int]:
+    """Yield the sizes of METS at the top, one folder below, and in representations."""
+    waiting = [b""]
+    for folder in waiting:
+        are_all = not folder or folder.endswith(_REPRESENTATIONS)
+        for lot in walking.lots(root, (), folder, sizes=True):
+            yield from (size for name, size in zip(lot.names, lot.sizes, strict=True) if is_mets_name(name))
+            waiting += (each for each in lot.folders if are_all or each.endswith(_REPRESENTATIONS))

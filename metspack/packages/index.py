@@ -20,6 +20,7 @@ from metspack.containers.ipreader import stem_of_pack
 from metspack.digests import Hashers
 from metspack.errors import MetspackError, SourceError
 from metspack.files import reading, tempdb
+from metspack.files.paths import Names, path_of
 from metspack.layouts.names import SEGMENT, SIARD
 from metspack.limits import Budgets
 from metspack.mets import PLAIN_METS, is_mets_name, links, reader
@@ -27,11 +28,10 @@ from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import folder_of_objid
 from metspack.model import Digest
 from metspack.packages.delivery import ByObjid, DeliveredPackage
-from metspack.packages.files import PackageFiles, path_of
+from metspack.packages.files import PackageFiles
 from metspack.packages.lobs import HeldSegment, NamedMets, StatedFixity, place_of
 from metspack.packages.metsfiles import (
     TO_DATA,
-    Names,
     PlainRun,
     archive_of,
     digest_of,

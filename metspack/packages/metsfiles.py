@@ -171,6 +171,5 @@ def may_be_children(file: reader.File, names: str) -> bool:
     return is_of_children(file.groups) or PLAIN_METS in names.lower()
 
 
-Names = tuple[str, ...]
 TO_DATA = 4
 """The number of names on the path of a representation's data: IP, representations, one of them, data."""

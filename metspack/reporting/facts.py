@@ -11,8 +11,9 @@ from operator import add
 from typing import Any
 
 from metspack.checking import Checked, Code, Level
-from metspack.checking.catalogue import Catalogue, Mark, Row, is_marked, shown
+from metspack.checking.catalogue import Catalogue, Mark, Row, is_marked
 from metspack.checking.links.graph import LinkState
+from metspack.files.paths import shown
 from metspack.model import Finding, FindingPlace, Severity
 from metspack.reporting.model import (
     ARCHIVE,

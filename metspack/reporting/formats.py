@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metspack import clock
-from metspack.checking import Checked, Checking, weight
+from metspack.checking import Checked, Checking
 from metspack.checking.options import CheckOptions
 from metspack.errors import ConfigError, Interrupted, SourceError, TargetError, TargetExistsError
 from metspack.files import pread, reading
 from metspack.files.reading import as_places
 from metspack.model import Finding
+from metspack.packages.files import weight
 from metspack.progress import LateStage, Progress, Silent, credit_of
 from metspack.reporting import facts
 from metspack.reporting.model import Frame, Provenance, ReportFacts

@@ -22,10 +22,10 @@ from metspack.siard.metadata import Table
 from metspack.siard.tables import RowValues
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import OpenSources
+from metspack.system.winnames import unholdable
 
 _WHAT = "the names of restored files"
 _UNSAFE = re.compile(r"[^\w-]|^-")
-_DEVICES = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]", re.IGNORECASE)  # of Windows, with any extension
 _HEAD = 8  # bytes that prove any type
 _LONGEST_KEY, _LONGEST = 100, 50  # bytes: the whole name stays below the 255 of most file systems
 
@@ -120,7 +120,7 @@ def _safe(text: str, longest: int = _LONGEST) -> str:
     """Return a text as part of a name that any file system holds: letters, digits, ``_`` and ``-``."""
     plain = _UNSAFE.sub(_replaced, unicodedata.normalize("NFKC", text))
     cut = plain.encode()[:longest].decode(errors="ignore")
-    return f"{cut}_" if _DEVICES.fullmatch(cut) else cut
+    return f"{cut}_" if unholdable(cut) else cut
 
 
 def _replaced(sign: re.Match[str]) -> str:

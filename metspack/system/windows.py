@@ -26,7 +26,7 @@ from signal import raise_signal
 from types import SimpleNamespace
 from typing import Any, Self, TypeVar
 
-from metspack.system import winterms
+from metspack.system import winnames
 
 assert sys.platform == "win32"  # noqa: S101 -- no other platform imports it
 
@@ -69,7 +69,7 @@ def fsdecode(name: Path) -> str:
 def _check_name(path: Path) -> None:
     """Raise OSError for a new file whose name Windows would change or take for a device."""
     name = ntpath.basename(fsdecode(path))
-    if name.lower() != os.devnull and (why := winterms.unholdable(name)):
+    if name.lower() != os.devnull and (why := winnames.unholdable(name)):
         raise _refused(errno.EILSEQ, fsdecode(path), f"Windows cannot hold a name that {why}")
 
 
@@ -207,7 +207,7 @@ def _name_in(name: Path, folder: int | None) -> str:
     if folder is None:
         return "\\??\\" + _absolute(name)[4:]
     text = fsdecode(name)
-    if text in {"", ".", ".."} or winterms.NOT_HELD.search(text):
+    if text in {"", ".", ".."} or winnames.NOT_HELD.search(text):
         raise _refused(errno.ENOENT, text)
     return text
 

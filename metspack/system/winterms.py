@@ -13,6 +13,8 @@ import time
 from collections.abc import Iterable
 from ctypes import wintypes
 
+from metspack.system.winnames import unholdable as unholdable  # noqa: PLC0414 -- exported
+
 assert sys.platform == "win32"  # noqa: S101 -- no other platform imports it
 
 ENDING: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
@@ -103,18 +105,3 @@ def quoted(word: str) -> str:
 def command_line(words: Iterable[str]) -> str:
     """Return words as they are typed as a command."""
     return " ".join(map(quoted, words))
-
-
-_RESERVED = re.compile(
-    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\xb9\xb2\xb3])(?:\..*)?", re.IGNORECASE
-)
-NOT_HELD = re.compile(r'[\x00-\x1f"*:<>?|\\/]')
-
-
-def unholdable(name: str) -> str:
-    """Return why Windows cannot hold a file of that name, or ""."""
-    if _RESERVED.fullmatch(name):
-        return "is the name of a device"
-    if found := NOT_HELD.search(name):
-        return f"has the character {found[0]!r}"
-    return "ends with a dot or a blank" if name.endswith((".", " ")) else ""

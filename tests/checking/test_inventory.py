@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking import check, inventory
-from metspack.checking.catalogue import are_usual, folded_name
+from metspack.checking import check
+from metspack.checking.catalogue import are_usual
+from metspack.files.paths import folded_name
+from metspack.system.winnames import unholdable
 from tests.laws import law
 from tests.packages import csip
 from tests.packages.spread import zipped
@@ -23,7 +25,7 @@ def test_usual_names_need_no_finding(names: list[str]) -> None:
     if are_usual(b"/".join(raw)):
         for name in raw:
             assert folded_name(name) == name
-            assert not inventory._NOT_FOR_WINDOWS.fullmatch(name)
+            assert not unholdable(os.fsdecode(name))
 
 
 @pytest.mark.parametrize("name", ["record0.bin", "0", "a.b", "s0-t1_c2", ".x", "connect.bin"])

@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking import ALL_CODES, CheckSummary, Code, Level, check, explained, inventory, weight
+from metspack.checking import ALL_CODES, CheckSummary, Code, Level, check, explained, inventory
 from metspack.errors import ConfigError, TargetError
 from metspack.files import reading
 from metspack.limits import Budgets
+from metspack.packages.files import weight
 from tests.findings import codes, ordered
 from tests.laws import THOROUGH, law
 from tests.packages import forge

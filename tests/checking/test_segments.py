@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from metspack.checking import Checked, Level, check, looks, segmentreader, segments
 from metspack.checking.links import links
-from metspack.checking.mets import documents, schema
-from metspack.mets import fastreader
+from metspack.checking.mets import documents
+from metspack.mets import fastreader, schema
 from metspack.model import Severity
 from metspack.reporting.facts import facts_of
 from metspack.reporting.model import ReportFacts

@@ -14,17 +14,9 @@ import pytest
 from metspack.containers.ipreader import Compressed, OpenPacks, PackedError
 from metspack.errors import SourceError
 from metspack.files.byteranges import FileBelow, FileRange
+from metspack.files.paths import names_of, path_of
 from metspack.limits import Budgets
-from metspack.packages.files import (
-    FolderTree,
-    MountedTree,
-    PackageFiles,
-    PackageTree,
-    PackedTree,
-    names_of,
-    open_file,
-    path_of,
-)
+from metspack.packages.files import FolderTree, MountedTree, PackageFiles, PackageTree, PackedTree, open_file
 
 FILES = {b"mets.xml": b"<mets/>", b"data/one.bin": b"1" * 70_000, b"data/deep/two.bin": b""}
 FORMS = ("folder", "zip", "deflated zip", "tar")

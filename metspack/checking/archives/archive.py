@@ -12,9 +12,9 @@ from metspack.checking import grouping
 from metspack.checking.archives import forms
 from metspack.checking.archives.cells import Cells, Routes
 from metspack.checking.archives.forms import ArchiveForm, CompressedError, Entries
-from metspack.checking.archives.lobsearch import Finder, Mapping
+from metspack.checking.archives.mapping import Mapping
 from metspack.checking.archives.packagefiles import Files
-from metspack.checking.catalogue import PUT_MARK, Batch, Catalogue, Mark, Row, folded_name, is_marked, shown
+from metspack.checking.catalogue import PUT_MARK, Batch, Catalogue, Mark, Row, is_marked
 from metspack.checking.codes import Code
 from metspack.checking.files import splitlobs
 from metspack.checking.files.fixity import Progress
@@ -25,13 +25,14 @@ from metspack.containers.zipreader import ZipContainer
 from metspack.digests import Hashers
 from metspack.errors import SourceError
 from metspack.files import reading
+from metspack.files.paths import folded_name, path_of, shown
 from metspack.files.reading import DigestRequest, Hashed
 from metspack.layouts.names import ARCHIVE_BYTES
 from metspack.limits import Budgets
+from metspack.locations.listedsearch import ListedSearch
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.model import Digest, Extent, Finding, ZipExtent
-from metspack.packages.files import path_of
 from metspack.packages.metsfiles import is_of_lob
 from metspack.siard import entries as siard_entries
 from metspack.siard import metadata as siard_metadata
@@ -482,9 +483,17 @@ class _ArchiveCheck:
         tally = tables.Tally()
         runs = tables.cell_runs(_watch(container.contents(extent), damage), table, self._budgets, tally)
         proof = partial(self._is_proven, container) if self._whole else None
-        finder = Finder(self._files, container, self._path, self._mapping, proof)
+        prefix = self._files.prefix(self._path)
+        finder = ListedSearch(self._files, container, self._path, prefix, self._mapping.of, proof=proof)
         reader = Cells(
-            self._catalogue, finder, self._form, metadata, table, routes=self._routes, notes=self._notes
+            self._catalogue,
+            finder,
+            self._form,
+            metadata,
+            table,
+            files=self._files,
+            routes=self._routes,
+            notes=self._notes,
         )
         try:
             for run in runs:

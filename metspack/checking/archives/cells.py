@@ -11,13 +11,15 @@ from functools import lru_cache, partial
 from metspack import sizes
 from metspack.checking import grouping
 from metspack.checking.archives.forms import ArchiveForm
-from metspack.checking.archives.lobsearch import ColumnSearch, Finder, LobFiles, Lost
-from metspack.checking.catalogue import Batch, Catalogue, shown
+from metspack.checking.archives.packagefiles import Files
+from metspack.checking.catalogue import Batch, Catalogue
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files import splitlobs
+from metspack.files.paths import shown
 from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import ArchiveRoutes, FolderStyle, LobRoute
 from metspack.locations import Convention
+from metspack.locations.listedsearch import ColumnSearch, ListedSearch, LobFiles, Loss, Lost
 from metspack.locations.statement import Levels
 from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.model import CellRun, Finding, LobCell
@@ -143,16 +145,18 @@ class Cells:
     def __init__(
         self,
         catalogue: Catalogue,
-        finder: Finder,
+        finder: ListedSearch,
         form: ArchiveForm,
         metadata: Metadata,
         table: Table,
         *,
+        files: Files,
         routes: Routes,
         notes: Collection[str] = (),
     ) -> None:
         self._catalogue = catalogue
         self._batch = Batch(catalogue.put_many)
+        self._files = files
         self._finder = finder
         self._archive = form.path
         # The entries of an unpacked archive are files of the package.
@@ -192,7 +196,7 @@ class Cells:
         stem = self._id(run.at(0)).removesuffix(str(run.rows[0]))
         ids = [f"{stem}{row}" for row in run.rows]
         first = self._catalogue.reserve("cell", len(run))
-        if not found.inside and self._finder.files.agree(self._archive, run, ids, found.paths, first):
+        if not found.inside and self._files.agree(self._archive, run, ids, found.paths, first):
             return
         inside, paths, sizes = found.inside, found.paths, found.sizes if found.inside else None
         if inside and self._folder is not None:
@@ -209,7 +213,7 @@ class Cells:
         found = self._finder.find(column, cell)
         if isinstance(found, Lost):
             self._note_cells(column, cell, 1)
-            self.lost += found.code is not Code.PART_TWICE
+            self.lost += found.why is not Loss.PART_TWICE
             yield from self._lost(cell, found)
             return
         if found.rival is not None:
@@ -287,32 +291,33 @@ class Cells:
 
     def _lost(self, cell: LobCell, lost: Lost) -> Iterator[Finding]:
         where = (self._name, 0, self._id(cell))
+        rule: Rule = getattr(Code, lost.why.name)
         expected = shown(lost.expected)
-        if lost.code in {Code.LOCATION, Code.LOB_OUTSIDE}:
-            yield lost.code.at(*where, file=cell.file, **({"reason": lost.reason} if lost.reason else {}))
+        if lost.why in {Loss.LOCATION, Loss.LOB_OUTSIDE}:
+            yield rule.at(*where, file=cell.file, **({"reason": lost.reason} if lost.reason else {}))
             return
-        grouped = () if lost.code is Code.ENTRY_MISSING else self._grouped(cell)
-        if lost.code in {Code.PART_LOST, Code.PART_TWICE}:
+        grouped = () if lost.why is Loss.ENTRY_MISSING else self._grouped(cell)
+        if lost.why in {Loss.PART_LOST, Loss.PART_TWICE}:
             for path in dict.fromkeys(path for path, _ in (*lost.pieces, *grouped)):
                 self._put_part(cell, path, None)
-            yield lost.code.at(*where, file=cell.file, expected=expected, reason=lost.reason)
+            yield rule.at(*where, file=cell.file, expected=expected, reason=lost.reason)
         elif grouped:
             self.lost -= 1
             yield self._elsewhere(cell, lost.expected, grouped)
             yield from self._split(cell, grouped)
         else:
-            is_file = lost.code is Code.LOB_MISSING
+            is_file = lost.why is Loss.LOB_MISSING
             folder = (self._absent if is_file else self._absent_entries)(lost.expected)
             if is_file and (missing := self._reported_at(lost.expected, folder)) is not None:
                 self._batch.add(_PUT_LOST, missing, self._archive, self._id(cell))
                 return
-            near = self._finder.files.nearest(lost.expected) if is_file else ""
-            finding = lost.code.at(*where, file=cell.file, expected=expected, nearest=near)
+            near = self._files.nearest(lost.expected) if is_file else ""
+            finding = rule.at(*where, file=cell.file, expected=expected, nearest=near)
             yield from self._lost_together.take(folder, finding)
 
     def _reported_at(self, path: bytes, folder: bytes | None) -> bytes | None:
         """Return the missing file, here or in another IP, whose finding covers the LOB, or None."""
-        return path if self._is_reported(path, folder) else self._finder.files.lost_elsewhere(path)
+        return path if self._is_reported(path, folder) else self._files.lost_elsewhere(path)
 
     def _split_finding(self, cell: LobCell, whole: bytes, count: int) -> Finding:
         parts = counted(count, "part")
@@ -322,7 +327,7 @@ class Cells:
         """Return the finding on a cell whose LOB's parts only METS joins."""
         where, count, first = (self._name, 0, self._id(cell)), len(pieces), pieces[0][0]
         whole = _FIRST.fullmatch(first)
-        if whole is None or self._finder.files.are_one_place(whole[1], named):
+        if whole is None or self._files.are_one_place(whole[1], named):
             return self._split_finding(cell, named, count)
         facts = {"file": cell.file, "found": shown(named), "first": shown(first), "expected": shown(whole[1])}
         return Code.SPLIT_LOB_ELSEWHERE.at(*where, count=count, **facts)

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from metspack.checking.catalogue import Catalogue, fault
+from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
 from metspack.checking.tree import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.errors import SourceError
 from metspack.files.byteranges import FileBelow, FileRange, Medium, SpooledMedium
+from metspack.files.paths import path_of, reason_of
 from metspack.layouts.names import ARCHIVE_BYTES
 from metspack.limits import Budgets
 from metspack.model import ExtentColumns, Finding, ZipExtent
-from metspack.packages.files import path_of
 from metspack.siard import metadata
 from metspack.siard.entries import ArchiveEntries
 
@@ -221,7 +221,7 @@ class Unpacked:
             with self._places.content(self._path(extent.name)) as content:
                 yield from content.chunks()
         except OSError as error:
-            raise SourceError(f"{extent.name} cannot be read: {fault(error)}") from error
+            raise SourceError(f"{extent.name} cannot be read: {reason_of(error)}") from error
 
     def _path(self, name: str) -> bytes:
         return self._prefix + path_of((name,))

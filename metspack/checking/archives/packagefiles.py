@@ -11,17 +11,16 @@ from itertools import chain, count, groupby, repeat, starmap, takewhile
 from pathlib import Path
 
 from metspack import sizes, uris
-from metspack.checking.catalogue import GONE, Catalogue, Mark, Row, folded_name, folder_of, shown
+from metspack.checking.catalogue import GONE, Catalogue, Mark, Row
 from metspack.checking.files.listed import UnlistedNames
 from metspack.checking.held import AgreedColumns, AgreedSegment, paths_of, texts_of
 from metspack.checking.segments import Agreement
+from metspack.files.paths import Names, folded_name, folder_of, path_of, shown
 from metspack.layouts.names import SIARD
 from metspack.locations import candidates
-from metspack.locations.splitparts import Names
 from metspack.locations.statement import Place
 from metspack.mets import REPRESENTATIONS_FOLDER, links
 from metspack.model import CellRun, Digest
-from metspack.packages.files import path_of
 from metspack.system import os
 from metspack.uris import ReferenceRefused
 
@@ -255,7 +254,6 @@ class Files:
         self.lob_folders = lru_cache(_FOLDERS_KEPT)(self._lob_folders)
         self.prefix = cache(self._prefix)
         self._unlisted = UnlistedNames(catalogue)
-        self._swapped = catalogue.swapped
         self._shared_at = -1  # segments that were put back by then
         forms = {os.path.realpath(root), os.path.abspath(root)}
         self._roots = [tuple(name for name in form.split("/") if name) for form in sorted(forms)]
@@ -275,7 +273,7 @@ class Files:
         The result is None when a file does not exist, or when some are at their paths and others elsewhere:
         then each is searched separately.
         """
-        if self._swapped:
+        if self._catalogue.swapped:
             paths = list(map(self._where, paths))
         if (sizes := self._agreed.sizes(paths)) is not None:
             return list(paths), sizes
@@ -316,7 +314,7 @@ class Files:
 
     def may_hold(self, folder: bytes) -> bool:
         """Return whether the package may have a file below a folder, which ends with its slash."""
-        if self._swapped:
+        if self._catalogue.swapped:
             folder = self._where(folder)
         if _SHARED.search(folder + b"x") is not None:
             return True
@@ -336,7 +334,7 @@ class Files:
         """Return the path with the folders of swapped children exchanged."""
         at = path.rfind(b"/")
         while at >= 0:
-            if (other := self._swapped.get(path[: at + 1])) is not None:
+            if (other := self._catalogue.swapped.get(path[: at + 1])) is not None:
                 return other + path[at + 1 :]
             at = path.rfind(b"/", 0, at)
         return path

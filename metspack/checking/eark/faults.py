@@ -18,7 +18,7 @@ from metspack.files import reading
 from metspack.model import Finding
 
 if TYPE_CHECKING:
-    from metspack.checking.eark.document import MetsElement
+    from metspack.mets.elements import MetsElement
 
 REQUIREMENTS = {each: tuple(tables.rows(each, NEWEST).values()) for each in Standard}
 """The requirements of each standard up to the assumed version."""

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from metspack.checking.catalogue import Catalogue, folder_of, shown, span_below
+from metspack.checking.catalogue import Catalogue
 from metspack.checking.eark import profiles
-from metspack.checking.eark.document import REPRESENTATIONS, Outline
+from metspack.checking.eark.outline import REPRESENTATIONS, Outline
 from metspack.checking.eark.profiles import Opening, Profile
 from metspack.checking.eark.requirements import USES, Need, Standard, Version, none_but, quoted
 from metspack.checking.options import Looking
 from metspack.checking.tree import CheckedTree
 from metspack.errors import MetspackError
+from metspack.files.paths import folder_of, shown, span_below
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, is_mets_name
 from metspack.packages.delivery import DeliveredPackage
 from metspack.system import os

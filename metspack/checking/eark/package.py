@@ -14,10 +14,9 @@ from typing import Any
 
 from metspack import mediatypes, uris
 from metspack.checking import grouping
-from metspack.checking.catalogue import Catalogue, folder_of, shown
+from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
 from metspack.checking.eark import folders, profiles, siard
-from metspack.checking.eark.document import DOCUMENTATION, MAP, SCHEMAS, Elements, Outline, StatedFileGroup
 from metspack.checking.eark.faults import (
     MAY_BREAK_REQUIREMENTS,
     NAMED,
@@ -33,6 +32,7 @@ from metspack.checking.eark.folders import (
     Claims,
     Representation,
 )
+from metspack.checking.eark.outline import DOCUMENTATION, SCHEMAS, Outline, StatedFileGroup
 from metspack.checking.eark.profiles import Opening, Profile
 from metspack.checking.eark.requirements import NEWEST, Need, Requirement, Standard, Version, quoted
 from metspack.checking.eark.sections import FileSection, Header, Sections, sections_of_references
@@ -41,9 +41,11 @@ from metspack.checking.files import bags
 from metspack.checking.options import Level, Looking
 from metspack.checking.tree import CheckedTree
 from metspack.errors import MetspackError
+from metspack.files.paths import folder_of, shown
 from metspack.layouts.names import ARCHIVE_BYTES, SIARD, is_archive
 from metspack.locations import mappingtxt
 from metspack.mets import PLAIN_METS
+from metspack.mets.elements import MAP, Elements
 from metspack.mets.fastreader import Run
 from metspack.mets.reader import File
 from metspack.model import Finding

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
 
-from metspack.checking.eark.document import MAP, Elements, MetsElement, ReadingDone
 from metspack.checking.eark.requirements import NEWEST, Standard, Version
+from metspack.mets import elements
 
 _EARK = re.compile(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
 _VERSION = re.compile(r".+-v(\d{1,3})-(\d{1,3})-(\d{1,3})\.xml", re.IGNORECASE)
-_SECTIONS = ("mets/dmdSec", "mets/amdSec", "mets/fileSec", "mets/structMap", MAP)
 _CSIP_SITE, _SIP_SITE, _SIARD_SITE = "earkcsip", "earksip", "citssiard"
 _VERSIONS = {
     _CSIP_SITE: [each for each in Version if each.number <= NEWEST.number],
@@ -101,25 +100,9 @@ def is_eark(profile: str) -> bool:
 
 
 def opening(blocks: Iterable[bytes]) -> Opening:
-    """Return the attributes of a METS document's root and header; only its beginning is read.
-
-    Raises ``XmlError`` for a beginning that is not well-formed.
-    """
-    elements, found = Elements(), Opening()
-
-    def root(mets: MetsElement, _document: MetsElement) -> None:
-        found.root = mets.attributes
-
-    def header(element: MetsElement, _mets: MetsElement) -> None:
-        found.header = element.attributes
-        raise ReadingDone
-
-    def stop(_element: MetsElement, _mets: MetsElement) -> None:
-        raise ReadingDone
-
-    elements.handle({"mets": root, "mets/metsHdr": header, **dict.fromkeys(_SECTIONS, stop)})
-    elements.read(blocks)
-    return found
+    """Return the opening of a METS document; raises ``XmlError`` as ``elements.opening`` does."""
+    root, header = elements.opening(blocks)
+    return Opening(root=root, header=header)
 
 
 def of_package(profile: Profile, found: Opening, *, is_laid_out: bool) -> frozenset[Standard]:

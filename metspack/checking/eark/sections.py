@@ -10,21 +10,15 @@ from typing import NamedTuple
 
 from metspack import uris
 from metspack.checking.eark import siard
-from metspack.checking.eark.document import (
+from metspack.checking.eark.faults import Faults
+from metspack.checking.eark.outline import (
     DOCUMENTATION,
-    FILE,
-    GROUP,
     KEPT,
-    MAP,
     REPRESENTATIONS,
     SCHEMAS,
-    Elements,
-    MetsElement,
     Outline,
-    ReadingDone,
     StatedFileGroup,
 )
-from metspack.checking.eark.faults import Faults
 from metspack.checking.eark.requirements import (
     CONTENT_CATEGORIES,
     ONCE,
@@ -35,6 +29,7 @@ from metspack.checking.eark.requirements import (
     none_but,
     quoted,
 )
+from metspack.mets.elements import FILE, GROUP, MAP, Elements, MetsElement, ReadingDone
 
 _OTHER = "csip:OTHERCONTENTINFORMATIONTYPE"
 _FOLDERS = {DOCUMENTATION: ("CSIPSTR16", "documentation"), SCHEMAS: ("CSIPSTR15", "schemas")}

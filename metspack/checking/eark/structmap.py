@@ -6,21 +6,18 @@ import re
 from collections.abc import Iterable, Mapping
 from urllib.parse import unquote
 
-from metspack.checking.eark.document import (
-    DIVISION,
+from metspack.checking.eark.faults import Faults, demanded
+from metspack.checking.eark.outline import (
     DOCUMENTATION,
     KEPT,
-    MAP,
     REPRESENTATIONS,
     SCHEMAS,
-    Elements,
-    MetsElement,
     Outline,
     StatedFileGroup,
 )
-from metspack.checking.eark.faults import Faults, demanded
 from metspack.checking.eark.requirements import Version, none_but, quoted
 from metspack.mets import REPRESENTATIONS_FOLDER
+from metspack.mets.elements import DIVISION, MAP, Elements, MetsElement
 
 _METADATA = "Metadata"
 # For each division: the requirements on its spelling, its presence, its pointers to groups, their targets.

@@ -6,7 +6,6 @@ packages are compared here.
 
 from __future__ import annotations
 
-import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -17,18 +16,12 @@ from pathlib import Path
 
 from metspack.checking import inventory
 from metspack.checking.catalogue import (
-    BAG,
     IN_OUTERMOST,
-    PAYLOAD,
     PUT_MARK,
     Batch,
     Catalogue,
     Mark,
-    fault,
-    folder_of,
     is_marked,
-    shown,
-    span_below,
 )
 from metspack.checking.codes import Code
 from metspack.checking.files import manifests
@@ -37,26 +30,19 @@ from metspack.checking.files.manifests import BAGS, PUT_LINE, PUT_LIST, SHOWN
 from metspack.checking.options import Level, Looking
 from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
-from metspack.containers.ipreader import Content, OpenPacks
+from metspack.containers.ipreader import OpenPacks
 from metspack.digests import OCTETS, algorithm_name
 from metspack.errors import MetspackError
-from metspack.files import reading
-from metspack.files.digestlists import BEYOND_BAGIT, LineReader, algorithm_of, is_list, stated_path, unmarked
+from metspack.files.digestlists import BEYOND_BAGIT, LineReader, algorithm_of, is_list
+from metspack.files.paths import folder_of, reason_of, shown, span_below
 from metspack.model import Finding
+from metspack.packages.bagit import BAG, FETCH, INFORMATION, PAYLOAD, BagFiles
 from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.sizes import counted
 from metspack.system import os
 
 _LIST = re.compile(r"(tag)?manifest-([a-z0-9-]+)\.txt", re.IGNORECASE)
-_ENCODED = re.compile(rb"%(0A|0D|25)", re.IGNORECASE)
-_FETCH, _INFORMATION = "fetch.txt", "bag-info.txt"
-_FETCH_LINE = re.compile(rb"(\S+)[ \t]+(?:[0-9]+|-)[ \t]+([^\r\n]+?)[\r\n]*", re.DOTALL)
-_OXUM = re.compile(rb"Payload-Oxum:[ \t]*([0-9]{1,99})\.([0-9]{1,99})[ \t\r]*", re.IGNORECASE)
-_DECLARED = re.compile(rb"Tag-File-Character-Encoding:[ \t]*(.*)", re.IGNORECASE | re.DOTALL)
-_AS_THEY_STAND = frozenset({"ascii", "utf-8", "utf-8-sig"})  # names may be in another encoding
-# Python has further codecs, which are no encodings of text.
-_CODEC = re.compile(r"ascii|utf-(8|16|32)\b.*|(big5|cp|euc|gb|hp|hz|iso|johab|koi8|kz|mac|ptcp|shift|tis).*")
 # A list of tag files has its name as its path.
 _PUT_LIST = "INSERT INTO manifest (id, name, path, algorithm, read) VALUES (?, ?, ?, ?, ?)"
 _GIVEN = "SELECT id FROM manifest WHERE name = ? AND algorithm = ? AND path IS NULL"
@@ -206,10 +192,9 @@ class _ListedFolder:
         self.packages, self.waiting = set[bytes](), set[bytes]()
         self.is_bag, self._is_whole = is_bag, is_whole
         self._hashes = looking.level.hashes and looking.sample is None
-        self._tree, self._looking = tree, looking
+        self._tree, self._looking, self._bag = tree, looking, BagFiles(tree)
         self._found: Iterable[Finding] = self._all_findings()
         self._loose = loose
-        self._encoding, self._codec = "", ""  # as declared, and the codec of one that must be decoded
 
     @cached_property
     def _catalogue(self) -> Catalogue:
@@ -233,13 +218,13 @@ class _ListedFolder:
         if self.is_bag:
             yield from self._of(BAG.decode(), self._declaration())
         yield from self._lists(names)
-        if self.is_bag and _FETCH in names:
-            yield from self._of(_FETCH, self._unfetched(min(self.packages)))
+        if self.is_bag and FETCH in names:
+            yield from self._of(FETCH, self._unfetched(min(self.packages)))
         others = () if self._is_whole else self._catalogue.marked(Mark.DOCUMENT)
         self._catalogue.keep_outermost(sorted({*self.packages, *map(folder_of, others)}))
         yield from self._in_no_package()
-        if self.is_bag and _INFORMATION in names:
-            yield from self._of(_INFORMATION, self._information())
+        if self.is_bag and INFORMATION in names:
+            yield from self._of(INFORMATION, self._information())
 
     def give(self, catalogue: Catalogue, before: str, above: bytes, at: bytes) -> None:
         """Put the lines on the files of the package at ``above`` into its ``catalogue``.
@@ -277,30 +262,17 @@ class _ListedFolder:
         try:
             yield from findings
         except (OSError, MetspackError, UnicodeError) as error:
-            reason = fault(error) if isinstance(error, OSError) else str(error)
+            reason = reason_of(error) if isinstance(error, OSError) else str(error)
             if isinstance(error, UnicodeError):  # the error's text differs between versions of Python
-                reason = f"not in {self._encoding}, as bagit.txt says"
+                reason = f"not in {self._bag.encoding}, as bagit.txt says"
             yield Code.UNREADABLE.at(name, reason=reason)
 
     # --- Lists and other files about the folder ---------------------------------------------------------
 
     def _declaration(self) -> Iterator[Finding]:
         """Take the encoding of the other files about the bag; yield a finding if no text has it."""
-        with self._tree.content(BAG) as content:
-            lines = enumerate(content.lines(), start=1)
-            found = ((number, line, _DECLARED.fullmatch(line.strip())) for number, line in lines)
-            number, line, declared = next((each for each in found if each[2]), (0, b"", None))
-        if declared is None:
-            return
-        self._encoding = declared[1].decode("utf-8", "replace")
-        try:
-            codec = codecs.lookup(self._encoding).name
-        except (LookupError, ValueError):
-            codec = ""
-        if _CODEC.fullmatch(codec):
-            self._codec = "" if codec in _AS_THEY_STAND else codec
-        else:
-            yield from self._strange(BAG.decode(), 1, number, line)
+        if (unlike := self._bag.take_declaration()) is not None:
+            yield from self._strange(BAG.decode(), 1, *unlike)
 
     def _strange(self, name: str, count: int, number: int, first: bytes) -> Iterator[Finding]:
         """Yield a finding on the unreadable lines of a file, if any."""
@@ -323,7 +295,7 @@ class _ListedFolder:
 
     def _list(self, name: str, kind: re.Match[str], *, is_only: bool) -> Iterator[Finding]:
         """Put the lines of a bag's list into the catalogue; yield a finding on those outside BagIt."""
-        reader = LineReader(name[len(kind[1] or "") :], self._tree.is_there, decode=self._decoded)
+        reader = LineReader(name[len(kind[1] or "") :], self._tree.is_there, decode=self._bag.decoded)
         if reader.algorithm not in OCTETS:
             yield manifests.not_computed(name, kind[2], is_only=is_only)
             return
@@ -331,7 +303,7 @@ class _ListedFolder:
         number = self._catalogue.put(PUT_LIST, BAGS + name, tags, reader.algorithm)
         batch = Batch(self._catalogue.put_many)
         with self._tree.content(name.encode()) as content:
-            whole, lines = self._text(content)
+            whole, lines = self._bag.text(content)
             strange, line_of_first, first = len(whole), len(whole), "".join(whole).encode()
             for line_number, line in enumerate(lines, start=1):
                 found = reader.parsed(line)
@@ -346,53 +318,34 @@ class _ListedFolder:
         self._catalogue.put("UPDATE manifest SET read = 1 WHERE id = ?", number)
         yield from self._strange(name, strange, line_of_first, first)
 
-    def _text(self, content: Content) -> tuple[list[str], Iterator[bytes]]:
-        """Return the forms of a text that BagIt lacks, and its lines, with any system's line ends."""
-        forms, blocks = unmarked(content.blocks(), self._codec)
-        lines = (each for line in reading.lines(blocks) for each in line.splitlines())
-        return [each for each in forms if each in BEYOND_BAGIT], lines
-
-    def _decoded(self, written: bytes) -> bytes:
-        """Return the path that a line means: before BagIt 1.0 a per cent sign stands for itself."""
-        path = written.lstrip(b" \t")
-        is_so = b"%" in path and not path.startswith(b"/") and b".." not in path and self._tree.is_there(path)
-        return path if is_so else _ENCODED.sub(lambda mark: bytes((int(mark[1], 16),)), path)
-
     def _unfetched(self, above: bytes) -> Iterator[Finding]:
         """Yield a finding on files of the payload still to be fetched, and mark them."""
         strange, line_of_first, fault, count, first = 0, 0, b"", 0, ("", "")
-        with self._tree.content(_FETCH.encode()) as content:
-            for number, line in enumerate(self._text(content)[1], start=1):
-                if not line.strip():
-                    continue
-                found = _FETCH_LINE.fullmatch(line)
-                written = b"/" if found is None else self._decoded(found[2]).replace(b"\\", b"/")
-                reason, path = stated_path(written)
-                if found is None or reason or not path.startswith(PAYLOAD):
-                    strange, line_of_first, fault = strange + 1, line_of_first or number, fault or line
-                elif not self._tree.is_there(path):
-                    self._catalogue.mark(Mark.UNFETCHED, path)
-                    inner = shown(path.removeprefix(above))
-                    count, first = count + 1, first if count else (inner, shown(found[1]))
+        for number, line, path, url in self._bag.fetched():
+            if not path.startswith(PAYLOAD):
+                strange, line_of_first, fault = strange + 1, line_of_first or number, fault or line
+            elif not self._tree.is_there(path):
+                self._catalogue.mark(Mark.UNFETCHED, path)
+                inner = shown(path.removeprefix(above))
+                count, first = count + 1, first if count else (inner, shown(url))
         if count:
             facts = {"count": f"{count:,}", "expected": first[0], "url": first[1]}
-            yield Code.NOT_FETCHED.at(_FETCH, **facts)
-        yield from self._strange(_FETCH, strange, line_of_first, fault)
+            yield Code.NOT_FETCHED.at(FETCH, **facts)
+        yield from self._strange(FETCH, strange, line_of_first, fault)
 
     def _information(self) -> Iterator[Finding]:
         """Yield a finding if the number of files or bytes differs from Payload-Oxum in bag-info.txt."""
-        with self._tree.content(_INFORMATION.encode()) as content:
-            stated = [found for line in self._text(content)[1] if (found := _OXUM.fullmatch(line))]
+        stated = self._bag.payload_sums()
         if self._catalogue.has(_LOST) or self._catalogue.has(_UNNAMED):
             return  # missing and unnamed files are reported one by one
         size, count = self._catalogue.row(_PAYLOAD_SIZE) or (0, 0)
-        for each in stated:
-            if (int(each[1]), int(each[2])) != (size, count):
+        for octets, files in stated:
+            if (octets, files) != (size, count):
                 facts = {
-                    "expected": f"{counted(int(each[2]), 'file')} of {counted(int(each[1]), 'byte')}",
+                    "expected": f"{counted(files, 'file')} of {counted(octets, 'byte')}",
                     "found": f"{counted(count, 'file')} of {counted(size, 'byte')}",
                 }
-                yield Code.BAG_DIFFERS.at(_INFORMATION, manifest=_INFORMATION, **facts)
+                yield Code.BAG_DIFFERS.at(INFORMATION, manifest=INFORMATION, **facts)
 
     # --- What is in no package --------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from metspack import sizes
 from metspack.checking import grouping, similarity
-from metspack.checking.catalogue import Catalogue, Mark, Row, folder_of, is_marked, shown
+from metspack.checking.catalogue import Catalogue, Mark, Row, is_marked
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files.listed import source_of
 from metspack.checking.ledger import LedgerUse, Remembering
@@ -24,6 +24,7 @@ from metspack.checking.tree import CheckedTree
 from metspack.cluster import Cluster, ClusterExecutor, ClusterPool, RemoteWork, SharedPath, shared_path
 from metspack.errors import MetspackError
 from metspack.files import reading
+from metspack.files.paths import folder_of, shown
 from metspack.files.reading import (
     DigestRequest,
     FileRun,

@@ -16,16 +16,15 @@ from metspack.checking.catalogue import (
     Batch,
     Catalogue,
     Mark,
-    folder_of,
     is_marked,
     nearest_file,
-    shown,
 )
 from metspack.checking.codes import Code
 from metspack.checking.codes.rule import Rule
 from metspack.checking.similarity import likeness, nearest
 from metspack.checking.tree import CheckedTree
 from metspack.errors import MetspackError
+from metspack.files.paths import folder_of, shown
 from metspack.files.reading import DigestRequest, hash_blocks
 from metspack.layouts.names import OF_MACOS, SEGMENT
 from metspack.mets import is_top_mets_name

@@ -13,22 +13,7 @@ from operator import eq, lt
 
 from metspack.checking import grouping
 from metspack.checking.archives import forms
-from metspack.checking.catalogue import (
-    BAG,
-    IN_OUTERMOST,
-    IS_GONE,
-    OF_BAG,
-    PAYLOAD,
-    Batch,
-    Catalogue,
-    Mark,
-    Row,
-    folded_name,
-    folder_of,
-    is_marked,
-    shown,
-    span_below,
-)
+from metspack.checking.catalogue import IN_OUTERMOST, IS_GONE, OF_BAG, Batch, Catalogue, Mark, Row, is_marked
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
@@ -41,10 +26,11 @@ from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.byteranges import FileBelow
 from metspack.files.digestlists import ESCAPED, LineReader, is_list, unmarked
+from metspack.files.paths import folded_name, folder_of, path_of, shown, span_below
 from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import OF_MACOS
 from metspack.model import Finding
-from metspack.packages.files import path_of
+from metspack.packages.bagit import BAG, PAYLOAD
 from metspack.system import os
 
 # A line with one of these may need its path changed; any other path is valid as it is.

@@ -8,18 +8,18 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import takewhile
-from operator import itemgetter
+from itertools import accumulate, compress, islice
+from typing import Any
 
 from metspack import digests, safexml, uris
-from metspack.checking.catalogue import PUT_OBJECT, Catalogue, shown
+from metspack.checking.catalogue import PUT_OBJECT, Catalogue
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content
 from metspack.errors import MetspackError
+from metspack.files.paths import shown
 from metspack.mets import MDTYPES, MDTYPES_BY_ROOT
 from metspack.mets.reader import File
 from metspack.model import LONGEST, Finding
@@ -135,8 +135,11 @@ _MOST = 100  # pieces of a text, digests of an object, names of algorithms: no f
 _DIGITS = 18  # of the largest size that is compared
 
 
-_Statement = tuple[str, str, int, int | None, str | None, str | None]
-"""A statement of an object on a file: identifier, location, line; size once; algorithm and digest."""
+_Statements = Mapping[str, tuple[list[Any], ...]]
+"""Statements of objects on files: identifiers, locations, lines, sizes, digests by algorithm.
+
+A size is stated once, under "" for an object without digests. The digests of "" are empty.
+"""
 _Paths = Mapping[str, bytes | None]
 """The paths that locations mean, or None for a refused location."""
 
@@ -146,13 +149,14 @@ class _InCatalogue:
 
     def __init__(self, catalogue: Catalogue, document: bytes, mets: int) -> None:
         self._catalogue = catalogue
-        self._document = document
-        self._mets = mets
+        self._of = document, mets
 
-    def take(self, statements: Sequence[_Statement], paths: _Paths) -> None:
+    def take(self, statements: _Statements, paths: _Paths) -> None:
         """Take some successive statements."""
-        rows = ((self._document, self._mets, named, paths[at], *stated) for named, at, *stated in statements)
-        self._catalogue.put_many(PUT_OBJECT, rows)
+        for algorithm, (named, locations, lines, sizes, digests_) in statements.items():
+            stated = zip(named, map(paths.__getitem__, locations), lines, sizes, digests_, strict=True)
+            rows = ((*self._of, *each, algorithm or None, digest or None) for *each, digest in stated)
+            self._catalogue.put_many(PUT_OBJECT, rows)
 
 
 TakeObjects = Callable[[str, list[bytes], Sequence[int], list[bytes]], None]
@@ -170,25 +174,22 @@ class _InParts:
         self._take_objects = take
         self.is_other = False
 
-    def take(self, statements: Sequence[_Statement], paths: _Paths) -> None:
+    def take(self, statements: _Statements, paths: _Paths) -> None:
         """Take some statements."""
-        columns = defaultdict[str, list[tuple[bytes, int, bytes]]](list)
-        names_of: dict[str, bytes] = {}
-        for location, path in paths.items():
-            if path is None or not path.startswith(self._folder):
-                self.is_other = True
-                return
-            names_of[location] = path[len(self._folder) :]
-        for _, location, _, size, algorithm, digest in statements:
-            stated = -1 if size is None else size, (digest or "").encode()
-            columns[algorithm or ""].append((names_of[location], *stated))
-        for algorithm, rows in columns.items():
-            names, sizes, digests_ = map(list, zip(*rows, strict=True))
-            self._take_objects(algorithm, names, sizes, digests_)
+        cut = len(self._folder)
+        names_of = {at: path[cut:] for at, path in paths.items() if path and path.startswith(self._folder)}
+        self.is_other = self.is_other or len(names_of) < len(paths)
+        for algorithm, (_, locations, _, sizes, digests_) in () if self.is_other else statements.items():
+            names = list(map(names_of.__getitem__, locations))
+            stated = [-1 if size is None else size for size in sizes]
+            self._take_objects(algorithm, names, stated, list(map(str.encode, digests_)))
 
 
-_ObjectShape = tuple[re.Pattern[str], tuple[str, ...]]
-"""Objects that equal one but for their texts: a pattern, and the local names of the texts in its groups."""
+_ObjectShape = tuple[re.Pattern[str], re.Pattern[str], tuple[str, ...], int]
+"""Objects that equal one but for their texts: patterns of one and of all that follow, their groups, lines.
+
+The groups are the white space before the object, then the texts of the named elements.
+"""
 
 
 def _shape_of(element: str) -> _ObjectShape | None:
@@ -197,20 +198,25 @@ def _shape_of(element: str) -> _ObjectShape | None:
     read = [each for each in tags if each[1] in _OF_PREMIS]
     if _IN_NO_SHAPE.search(element) or {prefix for prefix, _ in read} != {tags[0][0]}:
         return None
-    parts, names, last = [r"[ \t\n]*+()"], [_OBJECT], ""
+    parts, names, seen, last, algorithm = [r"([ \t\n]*+)"], list[str](), [_OBJECT], "", ""
     pieces = _MARKUP.split(element)
     for number, piece in enumerate(pieces):
         tag = _TAG.match(piece)
         is_text = bool(last) and pieces[number + 1].startswith("</")
-        if is_text and last in _OF_PREMIS:
-            names.append(last)
+        seen += [last] if is_text and last in _OF_PREMIS else []
+        if is_text and last == _ALGORITHM:
+            algorithm = digests.algorithm_name(piece.strip()) or ""
+            parts.append(re.escape(piece))
+        elif is_text and last in _OF_PREMIS:
+            names.append(algorithm if last == _DIGEST else last)
             parts.append(f"({_PLAIN_TEXT})")
         else:
             parts.append(_PLAIN_TEXT if is_text and piece.strip() else re.escape(piece))
         last = "" if tag is None or piece.endswith("/>") else tag[2]
-    if names != [name for _, name in read]:
+    if seen != [name for _, name in read]:
         return None  # one of them has no text, or other elements within
-    return re.compile("".join((*parts, "|"))), tuple(names[1:])
+    one = "".join(parts)
+    return re.compile(one), re.compile(f"(?:{one})*+"), tuple(names), element.count("\n")
 
 
 class _MetadataFile:
@@ -219,13 +225,13 @@ class _MetadataFile:
     def __init__(self, stated: _InCatalogue | _InParts, folder: bytes) -> None:
         self._stated = stated
         self._folder = folder
-        self._statements: list[_Statement] = []
-        self._values: dict[str, str] | None = None  # of the object
-        self._digests: list[tuple[str, str]] = []
+        self._statements = defaultdict[str, tuple[list[Any], ...]](lambda: ([], [], [], [], []))
+        self._count = 0
+        self._values: dict[str, str] | None = None  # of the object, the first text of each name
+        self._digests: list[tuple[str, str]] = []  # and of the elements of its digests
         self._object_line = 0
         self._algorithm = self._name = ""
         self._words = deque[str](maxlen=_MOST)
-        self._name_of = lru_cache(_MOST)(digests.algorithm_name)
         self._interest: Mapping[str, str] = {}
         self._fed, self._begun, self._ended = 0, 0, -1  # bytes; offsets of the last object and its end tag
         self._held = b""
@@ -288,15 +294,13 @@ class _MetadataFile:
         if self._shape is None or not self._is_between:
             return at
         self._end_object()
-        pattern, names = self._shape
-        stop, line, before = at, self.parser.CurrentLineNumber, at
-        for each in takewhile(itemgetter(0), pattern.finditer(data, at)):
-            line += data.count("\n", before, each.start(1))
-            before, stop = each.start(1), each.end()
-            self._values, self._object_line = {}, line
-            for name, text in zip(names, each.groups()[1:], strict=True):
-                self._put(name, text.strip())
-            self._end_object()
+        one, all_of_them, names, inner = self._shape
+        stop = found.end() if (found := all_of_them.match(data, at)) is not None else at
+        if rows := one.findall(data, at, stop):
+            spaces, *texts = zip(*rows, strict=True)
+            begun = (inner + each.count("\n") for each in spaces)
+            ends = accumulate(begun, initial=self.parser.CurrentLineNumber)
+            self._take_objects([end - inner for end in islice(ends, 1, None)], names, texts)
         columns = stop - (data.rfind("\n", at, stop) + 1 or at)
         self._parse(b"\n" * data.count("\n", at, stop) + b" " * columns)
         return stop
@@ -340,17 +344,13 @@ class _MetadataFile:
             self._ended = self.parser.CurrentByteIndex
 
     def _end_text(self) -> None:
-        """Take a text with the white space up to the next start tag."""
+        """Take an element of an object, whose text ends before the next start tag."""
         self.parser.CharacterDataHandler = None
         text, name = "".join(self._words).strip(), self._name
         self._words.clear()
         self._name = ""
-        self._put(name, text)
-
-    def _put(self, name: str, text: str) -> None:
-        """Take an element of an object by its local name."""
         if name == _ALGORITHM:
-            self._algorithm = text
+            self._algorithm = digests.algorithm_name(text) or ""
         elif name != _DIGEST and self._values is not None:
             self._values[name] = self._values.get(name) or text
         elif len(self._digests) < _MOST:
@@ -360,30 +360,42 @@ class _MetadataFile:
         """Keep an object's size and digests, if it states any."""
         if self._name:
             self._end_text()
-        values, stated = self._values or {}, self._digests
+        stated = [*(self._values or {}).items(), *self._digests]
+        self._take_objects([self._object_line], [name for name, _ in stated], [[text] for _, text in stated])
         self._values, self._digests = None, []
-        identifier, text, line = values.get(_IDENTIFIER, ""), values.get(_SIZE, ""), self._object_line
-        location, kept = values.get(_LOCATION, ""), self._statements
-        size = int(text) if text.isdecimal() and len(text) <= _DIGITS else None
-        for algorithm, digest in stated:
-            if name := self._name_of(algorithm):
-                kept.append((identifier, location, line, size, name, _value(digest, name)))
-                size = None  # passed on once
-        if size is not None:
-            kept.append((identifier, location, line, size, None, None))
-        if len(kept) >= LONGEST:
+
+    def _take_objects(self, lines: list[int], names: Sequence[str], texts: Iterable[Sequence[str]]) -> None:
+        """Take objects that state the same: by names of elements, or digests by their algorithms."""
+        none = [""] * len(lines)
+        values, stated = dict.fromkeys((_IDENTIFIER, _LOCATION, _SIZE), none), list[tuple[str, list[str]]]()
+        for name, column in zip(names, texts, strict=True):
+            found = list(map(str.strip, column))
+            if name in values:  # the first that is not empty
+                values[name] = [one or other for one, other in zip(values[name], found, strict=True)]
+            elif name:
+                stated.append((name, [_value(each, name) for each in found]))
+        sizes = [int(text) if text.isdecimal() and len(text) <= _DIGITS else None for text in values[_SIZE]]
+        for name, digests_ in stated or [("", none)]:
+            which = [bool(name) or size is not None for size in sizes]
+            columns: tuple[list[Any], ...] = values[_IDENTIFIER], values[_LOCATION], lines, sizes, digests_
+            for kept, more in zip(self._statements[name], columns, strict=True):
+                kept.extend(compress(more, which))
+            sizes = [None] * len(lines)  # stated once
+        self._count += len(lines)
+        if self._count >= LONGEST:
             self._pass_on()
 
     def _pass_on(self) -> None:
         """Pass on the statements that were read so far."""
-        locations = {location for _, location, *_ in self._statements}
+        locations = {each for _, some, *_ in self._statements.values() for each in some}
         are_plain = uris.are_plain(tuple(locations))
         paths = {
             each: self._folder + each.encode() if are_plain else self._resolved(each) for each in locations
         }
         if paths:
             self._stated.take(self._statements, paths)
-            self._statements = []
+        self._statements.clear()
+        self._count = 0
 
     def _resolved(self, text: str) -> bytes | None:
         try:

@@ -15,12 +15,13 @@ from operator import itemgetter
 
 from metspack import sizes
 from metspack.checking.archives.forms import Entries
-from metspack.checking.catalogue import PUT_MARK, Batch, Catalogue, Mark, Row, shown
+from metspack.checking.catalogue import PUT_MARK, Batch, Catalogue, Mark, Row
 from metspack.checking.codes import Code, Rule
 from metspack.checking.files.fixity import Fixity, Parts, Progress
 from metspack.checking.files.listed import source_of
 from metspack.digests import digest_function
 from metspack.errors import SourceError
+from metspack.files.paths import shown
 from metspack.files.reading import DigestRequest, Hashed, Hashing, hash_blocks
 from metspack.mets.links import By
 from metspack.model import Digest, Finding, LobCell

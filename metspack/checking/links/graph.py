@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum, unique
 
-from metspack.checking.catalogue import Catalogue, shown
+from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
+from metspack.files.paths import shown
 from metspack.mets.links import bare
 
 _BROKEN = {

@@ -10,7 +10,7 @@ from itertools import islice
 
 from metspack import uris
 from metspack.checking import grouping
-from metspack.checking.catalogue import Catalogue, Mark, folder_of, nearest_file, shown
+from metspack.checking.catalogue import Catalogue, Mark, nearest_file
 from metspack.checking.codes import Code, Rule
 from metspack.checking.links import swaps
 from metspack.checking.links.mounting import (
@@ -30,6 +30,7 @@ from metspack.checking.similarity import RecentEdits, TextEdit, likeness, neares
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import unpacked_name
 from metspack.errors import MetspackError
+from metspack.files.paths import folder_of, shown
 from metspack.layouts.names import SEGMENT
 from metspack.mets import PLAIN_METS, is_mets_name, is_of_representation, package_of
 from metspack.mets.fastreader import condensed
@@ -222,7 +223,7 @@ class LinkCheck:
 
     def _uppermost(self, path: bytes) -> Generator[Finding, None, bytes]:
         """Return the topmost unread METS above the one at ``path``, or ``path`` itself."""
-        yield from self._index.search()
+        yield from self._index.findings()
         seen: set[bytes] = set()
         while path not in seen:
             seen.add(path)
@@ -314,7 +315,7 @@ class LinkCheck:
             return  # the OBJID beside it names the child
         fault, other = None, self._listed_beside(mets, pointer, child)
         if other is not None and child is not None and called is not None and self._is_reached(child):
-            yield from self._index.search()
+            yield from self._index.findings()
             if any(self._mounting.path_here(each) == child for each in self._index.named(called)):
                 other = None  # location and OBJID agree: the fptr is of another child
         if other is not None:
@@ -347,7 +348,7 @@ class LinkCheck:
         """
         if self._is_reached(child):
             return None
-        yield from self._index.search()
+        yield from self._index.findings()
         name = shown(folder_of(child)[:-1].rpartition(b"/")[2])
         objid = name.replace("+", ":")
         return objid if name and next(self._index.named(objid), None) is not None else None

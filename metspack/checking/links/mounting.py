@@ -11,15 +11,17 @@ from operator import not_
 
 from metspack import uris
 from metspack.checking import inventory
-from metspack.checking.catalogue import Catalogue, Mark, Row, folder_of, shown
+from metspack.checking.catalogue import Catalogue, Mark, Row
 from metspack.checking.codes import Code
-from metspack.checking.links.objids import FoundPackage, ObjidIndex
+from metspack.checking.links.objids import ObjidIndex
 from metspack.checking.similarity import likeness
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import unpacked_name
+from metspack.files.paths import folder_of, shown
 from metspack.mets import METS_NAMES, is_mets_name
 from metspack.mets.links import By, bare, folder_of_objid
 from metspack.model import Finding
+from metspack.packages.objids import FoundPackage
 from metspack.system import os
 
 SAME = "the same package under another name"
@@ -94,7 +96,7 @@ class Mounting:
         reader would miss it there. A child that was packed beside its place, or is in another root, is
         mounted.
         """
-        yield from self._index.search()
+        yield from self._index.findings()
         mine, others = self._index.children(wanted.called, wanted.parent.objid)
         # A child of a copy of the parent, which is under check too, is no child of this parent.
         copy = wanted.parent.objid or "", self._root
@@ -238,7 +240,7 @@ class Mounting:
         descendants unnamed.
         """
         parent, line = link
-        yield from self._index.search()
+        yield from self._index.findings()
         parents = list(self._index.named(parent))
         if not parents:
             near, likeness = self._index.nearest_parent(parent, objid or "")

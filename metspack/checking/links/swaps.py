@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from itertools import pairwise, starmap
 
 from metspack.checking import grouping
-from metspack.checking.catalogue import Catalogue, shown, span_below
+from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
 from metspack.checking.similarity import likeness
 from metspack.checking.tree import CheckedTree
 from metspack.digests import Hashers
 from metspack.errors import MetspackError
+from metspack.files.paths import shown, span_below
 from metspack.mets.links import By, bare, folder_of_objid
 from metspack.model import Finding
 from metspack.system import os

@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import count, repeat
+from itertools import count, islice, repeat
 
 from metspack import digests, safexml, uris
 from metspack.checking.archives import forms
-from metspack.checking.catalogue import PUT_OBJECT, Batch, Catalogue, Mark, Row, fault, shown
+from metspack.checking.catalogue import PUT_OBJECT, Batch, Catalogue, Mark, Row
 from metspack.checking.codes import Code
-from metspack.checking.mets import schema
 from metspack.checking.mets.entries import FILES, PUT_ENTRY, FileGroups
 from metspack.checking.mets.references import References
 from metspack.checking.options import Looking
@@ -21,13 +20,15 @@ from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError, StoreError
 from metspack.files import reading
+from metspack.files.paths import reason_of, shown
 from metspack.files.reading import HolesRefused
 from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import SEGMENT_GROUP, FolderStyle
-from metspack.mets import is_mets_name, reader
+from metspack.mets import is_mets_name, reader, schema
 from metspack.mets.fastreader import Run, check_links, condensed
 from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare
 from metspack.mets.notes import SOURCE, note
+from metspack.mets.schema import Blocks, Grammar, Validation
 from metspack.model import Digest, Finding
 from metspack.packages.metsfiles import (
     ARCHIVES,
@@ -128,7 +129,41 @@ def of_opening(path: bytes, error: OSError | MetspackError) -> Finding:
         return Code.DIRECTORY.at(path, expected=path)
     if error.errno == errno.ELOOP:
         return Code.SYMLINK.at(path)
-    return Code.UNREADABLE.at(path, reason=fault(error))
+    return Code.UNREADABLE.at(path, reason=reason_of(error))
+
+
+STRICT_MOST = 64 << 20
+"""Bytes of the largest document for the second engine, whose memory is about ten times that."""
+
+
+def schema_findings(name: str, validation: Validation, blocks: Blocks) -> Iterator[Finding]:
+    """Yield the findings on the invalid elements of a document that the validation watched."""
+    try:
+        for line, place, reason in validation.faults(blocks):
+            yield Code.NOT_VALID.at(name, line, place, reason=reason)
+    except safexml.XmlError as error:
+        # The first reading found it well-formed: a fault without a line is one of libxml2's limits.
+        code = Code.NOT_WELL_FORMED if error.line else Code.BUDGET
+        yield code.at(name, error.line, reason=error.message)
+    if validation.further:
+        yield Code.MORE_NOT_VALID.at(name, count=validation.further)
+
+
+def strict_findings(
+    name: str, blocks: Blocks, grammar: Grammar, *, most: int = STRICT_MOST
+) -> Iterator[Finding]:
+    """Yield the findings of the second engine; one too large for it has a finding too.
+
+    Raises ``ConfigError`` as ``schema.strict_faults`` does.
+    """
+    faults = schema.strict_faults(blocks, grammar, most=most)
+    if faults is None:
+        yield Code.SECOND_ENGINE_LEFT_OUT.at(name, expected=f"{most:,}")
+        return
+    for line, _, reason in islice(faults, schema.SHOWN):
+        yield Code.SECOND_ENGINE.at(name, line, reason=reason)
+    if count := sum(1 for _ in faults):
+        yield Code.MORE_NOT_VALID.at(name, count=f"{count:,}")
 
 
 class DocumentReader:
@@ -195,7 +230,7 @@ class DocumentReader:
     def _parse(self, content: Content) -> Iterator[Finding]:
         stated = {name for (name,) in self._catalogue.all(_ALGORITHMS, self._mets)} & digests.OCTETS.keys()
         hashers = digests.Hashers(stated)
-        validation = schema.Validation(self._grammar, self._name)
+        validation = Validation(self._grammar)
         budgets = self._looking.budgets
         with References(self._name, budgets) as references:
             try:
@@ -222,9 +257,9 @@ class DocumentReader:
                 yield Code.DECLARATION.at(self._name, 1, found=found, expected="XML 1.0 in UTF-8")
             if not self._files:
                 yield Code.NO_FILES.at(self._name)
-            yield from validation.findings(content.blocks)
+            yield from schema_findings(self._name, validation, content.blocks)
             if self._looking.strict:
-                yield from schema.strict_findings(self._name, content.blocks, self._grammar)
+                yield from strict_findings(self._name, content.blocks, self._grammar)
             yield from references.findings(content.blocks)
         self._catalogue.put("UPDATE mets SET ok = 1 WHERE id = ?", self._mets)
         self._keep_digests(hashers.size, {name: hashers.digest(name).value for name in stated})

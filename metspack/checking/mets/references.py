@@ -13,11 +13,11 @@ from hashlib import blake2b
 from metspack import safexml
 from metspack.checking.catalogue import Batch, Row
 from metspack.checking.codes import Code
-from metspack.checking.mets.schema import Blocks
 from metspack.files import tempdb
 from metspack.limits import Budgets
 from metspack.mets import reader
 from metspack.mets.reader import XLINK, Reader
+from metspack.mets.schema import Blocks
 from metspack.model import Finding
 from metspack.uris import CHARACTERS, URN
 

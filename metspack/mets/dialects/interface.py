@@ -14,6 +14,7 @@ from typing import ClassVar, Self
 
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
+from metspack.files.paths import Names
 from metspack.layouts import Layout, lobseg
 from metspack.layouts.names import SIARD
 from metspack.mets.filetable import PlacedRun
@@ -24,9 +25,6 @@ from metspack.siard.metadata import Metadata
 
 HREF_STYLES = ("relative", "file-uri")
 """Styles of the locations of files in METS; the first is the default."""
-
-Names = tuple[str, ...]
-"""A file's path as names: those of the folders, and the file's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

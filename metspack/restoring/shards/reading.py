@@ -25,14 +25,13 @@ from lxml import etree
 from metspack import safexml, uris
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, walking
+from metspack.files.paths import Names
 from metspack.restoring.shards.writing import UNIT
 from metspack.system import os
 
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}
 _FILES = "Only regular files are read, through folders and no link."
 _NEITHER = "A file of a shard has a file_url, or a file_name, or both."
-
-Names = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

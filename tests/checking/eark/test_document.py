@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metspack import safexml
-from metspack.checking.eark.document import Outline
 from metspack.checking.eark.faults import Faults
+from metspack.checking.eark.outline import Outline
 from metspack.checking.eark.package import Survey, surveyed
 from metspack.checking.eark.profiles import opening
 from metspack.checking.eark.requirements import Standard
@@ -89,7 +89,7 @@ def _many(count: int) -> Outline:
 
 def test_of_more_than_is_kept_nothing_is_concluded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _many(20).is_complete
-    monkeypatch.setattr("metspack.checking.eark.document.KEPT", 5)
+    monkeypatch.setattr("metspack.checking.eark.outline.KEPT", 5)
     found = _many(20)
     assert not found.is_complete
     assert (len(found.groups), len(found.descriptive), len(found.divided)) == (5, 5, 5)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from metspack.checking import Level, check, weight
+from metspack.checking import Level, check
 from metspack.checking.links.graph import LinkState
 from metspack.errors import ConfigError
 from metspack.files import reading
 from metspack.limits import Budgets
+from metspack.packages.files import weight
 from tests.findings import codes, ordered
 from tests.packages import forge
 from tests.packages.placed import structmap, urn

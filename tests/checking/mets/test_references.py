@@ -11,15 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from metspack.checking.mets import references, schema
+from metspack.checking.mets import references
 from metspack.errors import TargetError
 from metspack.files import tempdb
 from metspack.limits import Budgets
+from metspack.mets import schema
 from metspack.mets.fastreader import condensed
 from metspack.mets.reader import METS, XLINK
 from metspack.model import Finding
-from tests.checking import grammar_corpus as corpus
 from tests.laws import law
+from tests.mets import grammar_corpus as corpus
 from tests.tables import tabled
 
 HEAD = f'<m:mets xmlns:m="{METS}" xmlns:l="{XLINK}">\n'
@@ -140,7 +141,10 @@ _IDREF = re.compile(r"IDREF '(.*?)'")
 
 def dangling(data: bytes) -> set[str]:
     """Return the values that the library xmlschema finds to be no ID."""
-    faults = (each.message for each in schema.strict_findings("mets.xml", lambda: [data]))
+    faults = (
+        each.reason
+        for each in schema.strict_faults(lambda: [data], schema.project_grammar(), most=len(data)) or ()
+    )
     return {found[1] for fault in faults if (found := _IDREF.search(fault))}
 
 

@@ -14,17 +14,17 @@ import pytest
 from lxml import etree
 
 from metspack import safexml
-from metspack.checking.mets import schema
-from metspack.checking.mets import schema as grammars
-from metspack.checking.mets.schema import retold
+from metspack.checking.mets import documents
 from metspack.errors import ConfigError
-from metspack.mets import reader
+from metspack.mets import reader, schema
+from metspack.mets import schema as grammars
 from metspack.mets.reader import METS, XLINK
+from metspack.mets.schema import retold
 from metspack.model import Finding
-from tests.checking import grammar_corpus as corpus
-from tests.checking.grammar_corpus import Mutant
 from tests.conftest import CHECKOUT
 from tests.laws import spread
+from tests.mets import grammar_corpus as corpus
+from tests.mets.grammar_corpus import Mutant
 
 HEAD = f'<mets xmlns="{METS}" xmlns:xlink="{XLINK}">'.encode()
 MAP = b"<structMap><div/></structMap>"
@@ -64,10 +64,14 @@ def schema_findings(
     grammar: schema.Grammar | None = None,
 ) -> Iterator[Finding]:
     """Yield the findings on a document by the schema; raises ``XmlError`` for other XML."""
-    validation = schema.Validation(grammar or schema.project_grammar(), name, shown=shown)
+    validation = schema.Validation(grammar or schema.project_grammar(), shown=shown)
     for _ in reader.read(validation.watched(blocks())):
         pass
-    yield from validation.findings(blocks)
+    yield from documents.schema_findings(name, validation, blocks)
+
+
+def strict_findings(name: str, blocks: Callable[[], Iterable[bytes]], **options: Any) -> Iterator[Finding]:
+    return documents.strict_findings(name, blocks, schema.project_grammar(), **options)
 
 
 def found(blocks: Callable[[], Iterable[bytes]], **options: Any) -> list[tuple[str, int]]:
@@ -271,9 +275,9 @@ def test_another_grammar_can_be_given(tmp_path: Path) -> None:
 
 def test_the_second_engine_agrees_and_follows_references() -> None:
     everything = corpus.BASES["everything"].read_bytes()
-    assert not list(schema.strict_findings("mets.xml", lambda: [everything]))
+    assert not list(strict_findings("mets.xml", lambda: [everything]))
     broken = everything.replace(b'STRUCTID="d1 d2"', b'STRUCTID="d1 d9"').replace(b'SEQ="1"', b'SEQ="one"')
-    findings = list(schema.strict_findings("mets.xml", lambda: [broken]))
+    findings = list(strict_findings("mets.xml", lambda: [broken]))
     assert {each.code for each in findings} == {"M027"}
     assert all(each.message.startswith("xmlschema: ") for each in findings)
     assert "d9" in " ".join(each.message for each in findings)
@@ -284,15 +288,15 @@ def test_the_second_engines_exceptions_are_findings() -> None:
     typed = (
         b'<structMap xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="none"><div/></structMap>'
     )
-    (finding,) = schema.strict_findings("mets.xml", document(typed))
+    (finding,) = strict_findings("mets.xml", document(typed))
     assert finding.code == "M027"
 
 
 def test_the_second_engine_gets_no_document_that_memory_may_not_hold() -> None:
     blocks = document(MAP)
     size = sum(map(len, blocks()))
-    assert not list(schema.strict_findings("mets.xml", blocks, most=size))
-    (finding,) = schema.strict_findings("mets.xml", blocks, most=size - 1)
+    assert not list(strict_findings("mets.xml", blocks, most=size))
+    (finding,) = strict_findings("mets.xml", blocks, most=size - 1)
     assert (finding.code, dict(finding.facts)) == ("M028", {"expected": f"{size - 1:,}"})
 
 
@@ -315,7 +319,7 @@ def test_without_the_second_engine_it_says_what_to_do(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(builtins, "__import__", lacking)
     with pytest.raises(ConfigError, match="not installed") as raised:
-        list(schema.strict_findings("mets.xml", document(MAP)))
+        list(strict_findings("mets.xml", document(MAP)))
     assert "pip install" in raised.value.hint
 
 

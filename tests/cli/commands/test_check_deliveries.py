@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from metspack.checking import PackageResult
-from metspack.checking.packages import NO_PACKAGE
+from metspack.packages.rooted import NO_PACKAGE
 from metspack.reporting import csv as csv_form
 from metspack.reporting import html, text
 from tests.checking.links.test_deliveries import numbered

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 from metspack.digests import Hashers
 from metspack.errors import ConfigError
 from metspack.files import writing
+from metspack.files.paths import Names
 from metspack.files.reading import as_path
 from metspack.layouts import Layout, lobseg, siard22
 from metspack.layouts.names import SIARD
@@ -42,7 +43,6 @@ from metspack.mets.dialects.interface import (
     DialectOptions,
     Footprint,
     MergedContent,
-    Names,
     PackageFacts,
     ParentContent,
     SegmentSpot,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from metspack import uris
 from metspack.errors import ConfigError
+from metspack.system.winnames import unholdable
 
 PROFILES = ("csip", "cits-siard", "sip")
 """The METS profiles that a package can declare, which differ in values of attributes."""
@@ -55,7 +56,6 @@ _SITE = re.compile(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
 _SITES = {"earkcsip": "csip", "earksip": "sip", "citssiard": "cits-siard"}
 
 _FOLDER = re.compile(r"(?!.*\.$)[A-Za-z0-9_@(][A-Za-z0-9._~!$&'()+,;=@-]*")
-_DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 _REPRESENTATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?<!\.)")
 _LONGEST = 255
 
@@ -292,7 +292,7 @@ def folder_name(objid: str) -> str:
     folder on every system.
     """
     name = objid.replace(":", "+")
-    if not _FOLDER.fullmatch(name) or _DEVICES.fullmatch(name) or len(name) > _LONGEST - len(".partial"):
+    if not _FOLDER.fullmatch(name) or unholdable(name) or len(name) > _LONGEST - len(".partial"):
         raise ConfigError(
             f"the OBJID {objid!r} cannot be the name of a folder, and an IP's folder is called by it",
             hint="Use letters, digits and . _ - : such as ID.AVID.RA.18005, or leave --id out.",

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from metspack import safexml
-from metspack.checking.mets import schema
-from metspack.checking.mets.schema import retold
+from metspack.mets import schema
+from metspack.mets.schema import retold
 from tests.laws import law
 
 SCHEMA = etree.XMLSchema(

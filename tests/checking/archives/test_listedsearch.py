@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from metspack.checking import Code, Level, check, explained
 from metspack.checking import inventory as checking_walking
 from metspack.checking.archives.forms import Entries
-from metspack.checking.archives.lobsearch import Finder, LobFiles, Lost, Mapping
+from metspack.checking.archives.mapping import Mapping
 from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.options import Looking
@@ -25,6 +25,7 @@ from metspack.checking.tree import CheckedTree
 from metspack.containers.zipreader import ZipContainer
 from metspack.locations import Convention
 from metspack.locations.errors import LobUnresolved
+from metspack.locations.listedsearch import ListedSearch, LobFiles, Lost
 from metspack.locations.resolver import Resolver
 from metspack.model import Finding, Severity
 from metspack.packages.files import FolderTree
@@ -297,12 +298,13 @@ def _document(container: Entries, name: str) -> bytes:
 
 
 @contextmanager
-def finder(root: Path) -> Iterator[Finder]:
+def finder(root: Path) -> Iterator[ListedSearch]:
     with Catalogue() as catalogue, ZipContainer.opened(root / "y.siard") as container:
         nothing = Agreement(root, Looking(), catalogue)
         list(checking_walking.findings(catalogue, CheckedTree(FolderTree(root), nothing, 0), whole=True))
         files = Files(catalogue, root, nothing)
-        yield Finder(files, container, b"y.siard", Mapping(catalogue, files, b"y.siard"))
+        mapping = Mapping(catalogue, files, b"y.siard")
+        yield ListedSearch(files, container, b"y.siard", files.prefix(b"y.siard"), mapping.of)
 
 
 @law(25)

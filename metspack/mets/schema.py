@@ -21,12 +21,10 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from metspack import resources, safexml
-from metspack.checking.codes import Code
 from metspack.errors import ConfigError
 from metspack.files import reading
 from metspack.mets import reader
 from metspack.mets.reader import METS, PREMIS_2, PREMIS_3, XLINK
-from metspack.model import Finding
 from metspack.system import os
 from metspack.uris import WHITE_SPACE
 
@@ -261,9 +259,6 @@ class _ElementText:
 SHOWN = 100
 """The faults of one document that get a finding each; the others are only counted."""
 
-STRICT_MOST = 64 << 20
-"""Bytes of the largest document for the second engine, whose memory is about ten times that."""
-
 _COUNTED = 10_000
 _TEXT = 1 << 20
 _SLOW = 0.25  # seconds of processor time; a block takes about a millisecond
@@ -287,17 +282,26 @@ Blocks = Callable[[], Iterable[bytes]]
 """Returns the blocks of a document from its beginning, at each call."""
 
 
+class SchemaFault(NamedTuple):
+    """A fault of an element: its line, 0 for an uncertain one, its ID or "", and the reason."""
+
+    line: int
+    id: str
+    reason: str
+
+
 class Validation:
-    """The validation of one document by a grammar; ``name`` is its path in findings.
+    """The validation of one document by a grammar.
 
     ``watched`` passes the document's blocks to another reader, which refuses DTDs and exceeded budgets before
-    a block is validated here. Then ``findings`` yields the faults. A reader that recognises valid elements
-    calls ``instead`` with the bytes that are still to be validated.
+    a block is validated here. Then ``faults`` yields the faults, at most ``shown``, and ``further`` is the
+    number of the others in words, or "". A reader that recognises valid elements calls ``instead`` with the
+    bytes that are still to be validated.
     """
 
-    def __init__(self, grammar: Grammar, name: str, *, shown: int = SHOWN) -> None:
+    def __init__(self, grammar: Grammar, *, shown: int = SHOWN) -> None:
+        self.further = ""
         self._grammar = grammar
-        self._name = name
         self._shown = shown
         if next(_BEGUN) % _TOGETHER == 0:
             gc.collect(0)
@@ -368,57 +372,51 @@ class Validation:
             return False
         return not self._validator.faults()
 
-    def findings(self, blocks: Blocks) -> Iterator[Finding]:
-        """Yield at most ``shown`` findings on invalid elements, then the number of the others.
+    def faults(self, blocks: Blocks) -> Iterator[SchemaFault]:
+        """Yield at most ``shown`` faults of invalid elements, then set the number of the others.
 
         ``watched`` must have passed on the whole document; an invalid one is read again from ``blocks``.
+        Raises ``XmlError``, without a line for one of libxml2's limits.
         """
         self._take(self._left(b""))
         if not self._settled and self._ended():
             return
         validator = safexml.Validator(self._grammar.schema)
         pieces = _flushed(retold(blocks()))
-        try:
-            yield from self._located(validator, pieces)
-            reported = len(validator.faults())
-            for data in _joined(pieces):
-                validator.feed(data)
-                if len(validator.faults()) > reported + _COUNTED:
-                    break
-            else:
-                validator.close()
-        except safexml.XmlError as error:
-            # The first reading found it well-formed: a fault without a line is one of libxml2's limits.
-            code = Code.NOT_WELL_FORMED if error.line else Code.BUDGET
-            yield code.at(self._name, error.line, reason=error.message)
-            return
+        yield from self._located(validator, pieces)
+        reported = len(validator.faults())
+        for data in _joined(pieces):
+            validator.feed(data)
+            if len(validator.faults()) > reported + _COUNTED:
+                break
+        else:
+            validator.close()
         if further := sum(map(bool, without_padded_dates(validator.faults(self._shown)))):
-            count = f"{further:,}" if further <= _COUNTED else f"more than {_COUNTED:,}"
-            yield Code.MORE_NOT_VALID.at(self._name, count=count)
+            self.further = f"{further:,}" if further <= _COUNTED else f"more than {_COUNTED:,}"
 
-    def _located(self, validator: safexml.Validator, pieces: Iterator[MarkupPiece]) -> Iterator[Finding]:
+    def _located(self, validator: safexml.Validator, pieces: Iterator[MarkupPiece]) -> Iterator[SchemaFault]:
         seen = 0
-        last: tuple[str, int, str] | None = None
+        last: SchemaFault | None = None
         for data, line, place in pieces:
             validator.feed(data)
             faults = without_padded_dates(validator.faults(seen))[: self._shown - seen]
             seen += len(faults)
-            for fault in faults:
-                # A text that comes in stretches is the same fault in each.
-                if fault and last != (fault, line, place):
-                    last = fault, line, place
-                    yield self._fault(*last)
+            for fault in filter(None, faults):
+                here = SchemaFault(line, place, _readable(fault))
+                if here != last:  # a text that comes in stretches is the same fault in each
+                    yield here
+                last = here
             if seen >= self._shown:
                 return
 
-    def _fault(self, message: str, line: int, place: str) -> Finding:
-        for namespace, prefix in _PREFIXES.items():
-            message = message.replace(namespace, prefix)
-        if (meant := _REFERENCE_WITH_HASH.search(message)) is not None:
-            message = (
-                f"{message.rstrip('.')}; an ID is named without #, and {meant[1]!r} was taken to be meant"
-            )
-        return Code.NOT_VALID.at(self._name, line, place, reason=_shortened(message.rstrip(".")))
+
+def _readable(message: str) -> str:
+    """Return a message of libxml2's with METS's usual prefixes and a hint at a reference with #."""
+    for namespace, prefix in _PREFIXES.items():
+        message = message.replace(namespace, prefix)
+    if (meant := _REFERENCE_WITH_HASH.search(message)) is not None:
+        message = f"{message.rstrip('.')}; an ID is named without #, and {meant[1]!r} was taken to be meant"
+    return _shortened(message.rstrip("."))
 
 
 def _shortened(message: str) -> str:
@@ -453,29 +451,20 @@ def _joined(pieces: Iterator[MarkupPiece]) -> Iterator[bytes]:
     yield bytes(joined)
 
 
-def strict_findings(
-    name: str, blocks: Blocks, grammar: Grammar | None = None, *, shown: int = SHOWN, most: int = STRICT_MOST
-) -> Iterator[Finding]:
-    """Yield the findings of the second engine, the library xmlschema, on a document.
+def strict_faults(blocks: Blocks, grammar: Grammar, *, most: int) -> Iterator[SchemaFault] | None:
+    """Return the faults that the second engine finds, or None for more than ``most`` bytes.
 
-    They include IDs and IDREFs. The document is METS that has been read before (no DTD). It is held in memory
-    whole, about ten times its size, so one of more than ``most`` bytes is left out, which is a finding.
-    Raises ``ConfigError`` where xmlschema is not installed, or cannot use the grammar.
+    The engine is the library xmlschema. The faults include those of IDs and IDREFs. The document is METS that
+    has been read before (no DTD); it is held in memory whole, about ten times its size. Raises
+    ``ConfigError`` where xmlschema is not installed, or cannot use the grammar.
     """
-    faults = _make_second_engine(grammar or project_grammar())
+    faults = _make_second_engine(grammar)
     data = bytearray()
     for block in blocks():
         data += block
         if len(data) > most:
-            yield Code.SECOND_ENGINE_LEFT_OUT.at(name, expected=f"{most:,}")
-            return
-    count = 0
-    for line, reason in faults(safexml.tree(bytes(data))):
-        count += 1
-        if count <= shown:
-            yield Code.SECOND_ENGINE.at(name, line, reason=_shortened(reason))
-    if count > shown:
-        yield Code.MORE_NOT_VALID.at(name, count=f"{count - shown:,}")
+            return None
+    return (SchemaFault(line, "", _shortened(reason)) for line, reason in faults(safexml.tree(bytes(data))))
 
 
 def check_second_engine(grammar: Grammar | None = None) -> None:

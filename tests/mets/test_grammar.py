@@ -12,13 +12,13 @@ import xmlschema
 from lxml import etree
 
 from metspack import safexml
-from metspack.checking.mets import schema as grammars
-from metspack.checking.mets.schema import Grammar
 from metspack.errors import ConfigError
+from metspack.mets import schema as grammars
 from metspack.mets.reader import METS, PREMIS_2, PREMIS_3, XLINK
-from tests.checking import grammar_corpus as corpus
-from tests.checking.grammar_corpus import Mutant
+from metspack.mets.schema import Grammar
 from tests.conftest import CHECKOUT
+from tests.mets import grammar_corpus as corpus
+from tests.mets.grammar_corpus import Mutant
 from tests.shared_data import shared
 from tests.tables import tabled
 

@@ -1,6 +1,6 @@
 """Mutants of METS documents: every element and attribute damaged, and some left valid, always the same ones.
 
-``python -m tests.checking.grammar_corpus`` prints how many there are; with ``--write`` it writes the table of
+``python -m tests.mets.grammar_corpus`` prints how many there are; with ``--write`` it writes the table of
 verdicts, as the official grammar gives them, for places where that grammar is not at hand.
 """
 
@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from metspack.checking.mets.schema import CSIP, SIP, of_folder
 from metspack.mets.reader import METS, XLINK
+from metspack.mets.schema import CSIP, SIP, of_folder
 from tests.conftest import CHECKOUT
 from tests.shared_data import shared
 from tests.tables import tables_of

@@ -1,0 +1,20 @@
+"""Names that Windows cannot hold (Microsoft, Naming Files, Paths, and Namespaces); pure."""
+
+from __future__ import annotations
+
+import re
+
+DEVICES = r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\xb9\xb2\xb3])"
+"""A pattern of the names of devices, in any letter case and with any extension."""
+_RESERVED = re.compile(rf"{DEVICES}(?:\..*)?", re.IGNORECASE | re.DOTALL)
+NOT_HELD = re.compile(r'[\x00-\x1f"*:<>?|\\/]')
+"""A character that no name may have."""
+
+
+def unholdable(name: str) -> str:
+    """Return why Windows cannot hold a file of that name, or ""."""
+    if _RESERVED.fullmatch(name):
+        return "is the name of a device"
+    if found := NOT_HELD.search(name):
+        return f"has the character {found[0]!r}"
+    return "ends with a dot or a blank" if name.endswith((".", " ")) else ""
