@@ -48,12 +48,12 @@ BUDGETS: Mapping[str, int] = {
     "planning": 877,
     "inspecting": 550,
     "packages": 3_602,
-    "checking": 12_700,
+    "checking": 12_699,
     "building": 3_050,
     "reporting": 2_321,
     "restoring": 1_806,
     "merging": 862,
-    "cli": 3_183,
+    "cli": 3_200,
     "templates": 1_452,
 }
 """The most lines of code, without blank lines, comments and docstrings."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from operator import mul
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from metspack.checking.held import (
     COLUMNS,
@@ -48,17 +48,11 @@ Compared = tuple[frozenset[bytes], Mapping[str, Sequence[tuple[int, bytes, str]]
 """Missing files of a part, and lines on files not held (number, name, digest) by algorithm."""
 
 
-class NotHeld(NamedTuple):
-    """A listed file that is never held: an archive, or the METS itself, which has no digest."""
+Statement = AgreedColumns | tuple[bytes, int, str]
+"""The statements of a METS: some files as columns, or name, size and digest of one that is never held.
 
-    name: bytes
-    size: int
-    digest: str
-
-
-Statement = AgreedColumns | NotHeld
-"""The statements of a METS, in batches: its files as columns, or others."""
-
+That is an archive, or the METS itself, which has no digest.
+"""
 
 _Sums = tuple[int, int, int]
 """Files as sums: their number, the hashes of their names, their sizes times these hashes."""
@@ -70,33 +64,36 @@ def _added(sums: _Sums, names: Sequence[bytes], sizes: Sequence[int]) -> _Sums:
     return sums[0] + len(hashes), sums[1] + sum(hashes), sums[2] + sum(map(mul, hashes, sizes))
 
 
-class SegmentSources(PartitionStore):
-    """The statements of each source on a segment's files, in parts; a context manager.
+class SegmentSources:
+    """The statements of each source on a segment's files, in parts; to be closed.
 
     Names are those below the METS's folder, digests in hexadecimal. ``lines`` have name, digest and number of
     each line of a manifest.
     """
 
     def __init__(self, look: SegmentLook) -> None:
-        super().__init__(COLUMNS_SCHEMA)
         self._look = look
+        self._store = store = PartitionStore(COLUMNS_SCHEMA)
+        self.close = store.close
         self._files = 0
         self._on_disk, self._objects = self._parts("disk", "nq"), dict[str, PartitionedColumns]()
-        self._never_held: list[NotHeld] = []
+        self._never_held: list[tuple[bytes, int, str]] = []
         self._in_mets = self._in_folder = 0, 0, 0
         self.lines = {name: self._parts(name, "nnq") for name in look.manifests}
         self._listed = self._parts("listed", "nqqn")
         self._columns: list[AgreedColumns] = []
-        self._digests = {name: Records(OCTETS[name], self, on_disk=look.parts > 1) for name in look.manifests}
+        on_disk = look.parts > 1
+        self._digests = {name: Records(OCTETS[name], store, on_disk=on_disk) for name in look.manifests}
 
     def _parts(self, source: str, kinds: str) -> PartitionedColumns:
         # Where sums show that METS and folder are the same, nothing is divided.
-        return PartitionedColumns(source, kinds, self._look.parts, self, waits=not self._look.manifests)
+        look = self._look
+        return PartitionedColumns(source, kinds, look.parts, self._store, waits=not look.manifests)
 
     def take(self, statement: Statement) -> None:
         """Take some statements of METS."""
-        if isinstance(statement, NotHeld):
-            self._in_mets = _added(self._in_mets, [statement.name], [statement.size])
+        if isinstance(statement, tuple):
+            self._in_mets = _added(self._in_mets, [statement[0]], [statement[1]])
             self._never_held.append(statement)
         else:
             self._in_mets = _added(self._in_mets, statement.names.split(NUL), statement.sizes)
@@ -105,7 +102,7 @@ class SegmentSources(PartitionStore):
                 self._columns.append(statement)
             else:
                 with tempdb.explained("columns of files"):
-                    self.put(PUT_COLUMNS, b"", *row_of(statement))
+                    self._store.put(PUT_COLUMNS, b"", *row_of(statement))
 
     def take_files(self, names: Sequence[bytes], sizes: Sequence[int]) -> None:
         """Take some files in the folder."""
@@ -126,7 +123,7 @@ class SegmentSources(PartitionStore):
         return not (self.lines or self._objects) and self._in_mets == self._in_folder
 
     def _stored(self) -> Iterator[AgreedColumns]:
-        return iter(self._columns) if self._columns else map(columns_of, self.rows(COLUMNS, b"", 0))
+        return iter(self._columns) if self._columns else map(columns_of, self._store.rows(COLUMNS, b"", 0))
 
     def parts(self) -> Iterator[int]:
         """Divide the files of METS into parts; yield their numbers, to be compared."""

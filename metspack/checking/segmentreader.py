@@ -20,7 +20,7 @@ from metspack.checking.files import metadatafiles
 from metspack.checking.held import AgreedColumns, AgreedSegment, ManifestStretch, SegmentLook, cut
 from metspack.checking.mets.documents import sum_of_hashes
 from metspack.checking.mets.references import References
-from metspack.checking.reconciliation import DifferenceError, NotHeld, SegmentSources, Statement
+from metspack.checking.reconciliation import DifferenceError, SegmentSources, Statement
 from metspack.containers.ipreader import Content, OpenPacks
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers
 from metspack.errors import MetspackError, TargetError
@@ -160,7 +160,7 @@ def _look(
 ) -> None:
     """Give a segment to ``take`` unless sources differ; ``come`` gives METS's statements so far."""
     try:
-        with SegmentSources(look) as sources:
+        with closing(SegmentSources(look)) as sources:
             take(_compared(look, tree, sources, mets, come), sources.columns())
     except TargetError:
         raise
@@ -255,7 +255,7 @@ class _MetsReader:
         if not self._count:
             raise DifferenceError
         if self._survey is None:
-            self._ready.append(NotHeld(_METS, size, ""))
+            self._ready.append((_METS, size, ""))
         self._check_ids()
         yield from self._ready
         outline = None if self._survey is None else self._survey.sound_outline()
@@ -371,7 +371,7 @@ class _MetsReader:
             self._keep(run.fact)
             (name,), (size,), (digest,) = files.hrefs, files.sizes, files.digests
             self._kept.append((name.encode(), size))
-            self._ready.append(NotHeld(name.encode(), size, digest))
+            self._ready.append((name.encode(), size, digest))
             return
         if isinstance(run.fact, File) and run.fact.groups != self._around:
             self._end_rows()

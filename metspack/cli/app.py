@@ -19,6 +19,7 @@ from metspack.cli.options.groups import (
     help_switch,
     make_command,
     option,
+    set_reading,
 )
 from metspack.errors import ConfigError
 from metspack.resources import __version__
@@ -95,9 +96,8 @@ class MetspackGroup(TyperGroup):
         super().__init__(**{**attributes, "commands": None})
         self.commands = Commands()  # type: ignore[assignment]
 
-    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # noqa: ARG002
         """Return the names of the commands, in their order."""
-        del ctx
         return list(self.commands)
 
     def get_help_option(self, ctx: typer.Context) -> TyperOption | None:  # type: ignore[override]
@@ -155,3 +155,5 @@ def metspack(
 
 command = typer.main.get_command(app)
 """The application as one command, made once."""
+for _each in command.params:
+    set_reading(_each)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import shutil
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metspack.checking import Checked, Level, check, looks, segmentreader, segments
+from metspack.checking import Checked, Level, check, looks, reconciliation, segmentreader, segments
 from metspack.checking.links import links
 from metspack.checking.mets import documents
 from metspack.mets import fastreader, schema
@@ -227,6 +228,18 @@ def test_what_runs_for_a_right_package_runs_for_one_with_a_file_missing_in_each_
         min((package / folder).rglob("*.bin")).unlink()
     assert {each.code for each in check(package)} == {"F001"}
     assert right - lines_run(package) == set()
+
+
+def test_the_statements_of_a_segment_are_dropped_once_it_is_compared(tmp_path: Path) -> None:
+    """In a cycle they would stay until garbage is collected, which this process seldom does."""
+    package = forge.forge(tmp_path / "package", lobs(80, 2))
+    gc.collect()
+    gc.disable()
+    try:
+        assert list(check(package)) == []
+        assert not [each for each in gc.get_objects() if isinstance(each, reconciliation.SegmentSources)]
+    finally:
+        gc.enable()
 
 
 def opened(package: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Counter[str], int]:

@@ -98,7 +98,7 @@ def test_main_exits_with_the_code(monkeypatch: pytest.MonkeyPatch, signals: None
     assert leaving.value.code == 2
 
 
-HEAVY = {"lxml", "jinja2", "sqlite3", "multiprocessing", "concurrent"}
+HEAVY = {"pydantic", "lxml", "jinja2", "sqlite3", "multiprocessing", "concurrent"}
 COMMANDS = {name.stem for name in Path(commands.__file__).parent.glob("*.py") if name.stem != "__init__"}
 COMPLETING = {"_METSPACK_COMPLETE": "complete_bash", "COMP_WORDS": "metspack explain L00", "COMP_CWORD": "2"}
 LOADING = """
