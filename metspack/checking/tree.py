@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 
 from metspack import uris
 from metspack.checking.catalogue import DEEPEST
@@ -22,11 +23,11 @@ _GUESSES = 50  # locations outside the package that are searched inside it
 
 
 def _absolute_names(at: bytes, tree: PackageTree) -> list[tuple[bytes, tuple[str, ...]]]:
-    """Return a tree's absolute paths on disk as names, given and real; an empty list if packed."""
+    """Return a tree's absolute paths on disk as drive and names, given and real; empty if packed."""
     if tree.is_packed or isinstance(tree, NoTree):
         return []
     forms = dict.fromkeys((os.path.abspath(tree.shown), os.path.realpath(tree.shown)))
-    return [(at, tuple(name for name in form.split("/") if name)) for form in forms]
+    return [(at, (path.drive.upper(), *path.parts[1:])) for path in map(Path, forms)]
 
 
 class CheckedTree(MountedTree):
@@ -102,11 +103,12 @@ class CheckedTree(MountedTree):
 
     def here(self, reference: uris.Reference) -> bytes | None:
         """Return the path in the package of an absolute reference, or None if it leads elsewhere."""
-        if reference.kind is not uris.Kind.ABSOLUTE or ".." in reference.segments:
+        if reference.kind is uris.Kind.RELATIVE or ".." in reference.segments:
             return None
+        stated = (reference.drive or "", *reference.segments)
         for at, names in self._here:
-            if reference.segments[: len(names)] == names and len(reference.segments) > len(names):
-                return at + path_of(reference.segments[len(names) :])
+            if stated[: len(names)] == names and len(stated) > len(names):
+                return at + path_of(stated[len(names) :])
         return None
 
     def nearest_inside(self, document: bytes, href: str) -> str:

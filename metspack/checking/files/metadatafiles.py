@@ -216,7 +216,7 @@ def _shape_of(element: str) -> _ObjectShape | None:
     if seen != [name for _, name in read]:
         return None  # one of them has no text, or other elements within
     one = "".join(parts)
-    return re.compile(one), re.compile(f"(?:{one})*+"), tuple(names), element.count("\n")
+    return re.compile(one), re.compile(f"(?:{one})*"), tuple(names), element.count("\n")
 
 
 class _MetadataFile:
