@@ -23,7 +23,7 @@ _GUESSES = 50  # locations outside the package that are searched inside it
 
 
 def _absolute_names(at: bytes, tree: PackageTree) -> list[tuple[bytes, tuple[str, ...]]]:
-    """Return a tree's absolute paths on disk as drive and names, given and real; empty if packed."""
+    """Return a tree's absolute paths, given and real, as drive and names; empty if packed."""
     if tree.is_packed or isinstance(tree, NoTree):
         return []
     forms = dict.fromkeys((os.path.abspath(tree.shown), os.path.realpath(tree.shown)))

@@ -17,7 +17,6 @@ from metspack.checking.archives.packagefiles import Files
 from metspack.checking.catalogue import PUT_MARK, Batch, Catalogue, Mark, Row, is_marked
 from metspack.checking.codes import Code
 from metspack.checking.files import splitlobs
-from metspack.checking.files.fixity import Progress
 from metspack.checking.files.listed import source_of
 from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
@@ -34,6 +33,7 @@ from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.mets import REPRESENTATIONS_FOLDER
 from metspack.model import Digest, Extent, Finding, ZipExtent
 from metspack.packages.metsfiles import is_of_lob
+from metspack.processes import Moved
 from metspack.siard import entries as siard_entries
 from metspack.siard import metadata as siard_metadata
 from metspack.siard import tables
@@ -223,7 +223,7 @@ def findings(
     catalogue: Catalogue,
     places: CheckedTree,
     root: Path,
-    progress: Progress,
+    progress: Moved,
     budgets: Budgets,
     *,
     whole: bool,
@@ -361,7 +361,7 @@ class _ArchiveCheck:
         self._lobs = self._lost = self._inline = 0
         self.complete = False
 
-    def findings(self, progress: Progress) -> Iterator[Finding]:
+    def findings(self, progress: Moved) -> Iterator[Finding]:
         try:
             container = forms.opened(
                 self._form, self._catalogue, self._places, self._budgets, whole=self._whole
@@ -530,7 +530,7 @@ class _ArchiveCheck:
             return False
         return hashers.digest(digest.algorithm) == digest
 
-    def _entries(self, container: ZipContainer, progress: Progress) -> Iterator[Finding]:
+    def _entries(self, container: ZipContainer, progress: Moved) -> Iterator[Finding]:
         """Read every entry in the order of the file, and compare the entries that cells name."""
         for record in container.records():
             if record.is_directory or record.extent.name in self._reported:

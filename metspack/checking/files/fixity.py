@@ -38,10 +38,9 @@ from metspack.files.reading import (
 )
 from metspack.model import Digest, Finding
 from metspack.packages.delivery import DeliveredPackage
-from metspack.processes import HERE, Executor
+from metspack.processes import HERE, Executor, Moved
 from metspack.system import os
 
-Progress = Callable[[int], None]
 Counted = Callable[[Sampled], None]
 _LIKENESS_OF = 64 << 20  # bytes of the largest file that is read once more for a hint
 _LIKENESSES = 1_000
@@ -155,7 +154,7 @@ class Fixity:
         self,
         catalogue: Catalogue,
         places: CheckedTree,
-        progress: Progress,
+        progress: Moved,
         counted: Counted,
         ledger: Remembering | None = None,
         *,
