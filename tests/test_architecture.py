@@ -47,7 +47,7 @@ BUDGETS: Mapping[str, int] = {
     "mets": 3_547,
     "planning": 877,
     "inspecting": 550,
-    "packages": 3_602,
+    "packages": 3_611,
     "checking": 12_700,
     "building": 3_050,
     "reporting": 2_321,

@@ -279,10 +279,13 @@ class Checking(Iterator[Finding]):
         if self._ledger is not None:
             self._ledger.begin(self._found[each.shown].objid, each.tree(self._open_packs).shown)
         with processes.keep(), self._under_way(each) as (catalogue, places):
+            number, agreement = index.number(each), places.agreement
+            index.read_before = lambda root, pack: agreement.mets_in(pack) if root == number else None
             software = self._found[each.shown].software
             run = PackageCheck(each, software, catalogue, places, index, self._shared)
             for finding in run.findings():
                 yield self._as_given(finding, each, places)
+            index.read_before = lambda _root, _pack: None
 
     @contextmanager
     def _under_way(self, each: DeliveredPackage) -> Iterator[tuple[Catalogue, CheckedTree]]:

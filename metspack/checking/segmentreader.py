@@ -130,9 +130,9 @@ def look_at(look: SegmentLook, _moved: processes.Moved) -> LookedAt | None:
     """Return a segment on which all sources agree, with its files, or None if they differ."""
     found: list[LookedAt] = []
     with closing(OpenPacks(look.budgets)) as packs:
-        _look(
-            look, lambda *made: found.append((made[0], tuple(made[1]))), _tree(look, packs), read_mets(look)
-        )
+        tree = _tree(look, packs)
+        mets = _MetsReader(look).statements(tree)
+        _look(look, lambda *made: found.append((made[0], tuple(made[1]))), tree, mets)
     return next(iter(found), None)
 
 
@@ -141,14 +141,13 @@ def look_in_two(look: SegmentLook, take: Take) -> None:
 
     Memory is flat.
     """
-    with closing(processes.Ahead(read_mets, look)) as mets:
+    with closing(processes.Ahead(_read_mets, look)) as mets:
         _look(look, take, FolderTree(look.root), mets.remaining_results(), mets.ready_results)
 
 
-def read_mets(look: SegmentLook) -> Iterator[Statement | AgreedSegment]:
-    """Yield the statements of a segment's METS on its files, and last the segment."""
-    with closing(OpenPacks(look.budgets)) as packs:
-        yield from _MetsReader(look).statements(_tree(look, packs))
+def _read_mets(look: SegmentLook) -> Iterator[Statement | AgreedSegment]:
+    """Return the statements of the METS in a folder on its files, and last the segment."""
+    return _MetsReader(look).statements(FolderTree(look.root))
 
 
 def _look(
@@ -479,9 +478,9 @@ def _usual(lot: walking.Lot) -> Iterator[bytes]:
 
 def _in_pack(look: SegmentLook, pack: PackedTree) -> Iterator[_Lot]:
     """Yield the folders and files of a zip file by their paths in its one folder."""
-    items = list(islice(pack.items(), _MOST_PACKED + 2))
-    names = [each.name[len(look.above) :] for each in items]
-    is_plain = all(each.kind == "f" and each.name.startswith(look.above) for each in items)
+    above, items = look.above, list(islice(pack.items(), _MOST_PACKED + 2))
+    names = [each.name[len(above) :] for each in items]
+    is_plain = all(each.kind == "f" and each.name.startswith(above) for each in items)
     if not is_plain or not are_usual(b"/".join(names)) or sum(map(is_mets_name, names)) != 1:
         raise DifferenceError
     if len(items) > _MOST_PACKED or pack.stray():

@@ -41,6 +41,7 @@ from metspack.digests import MANIFESTS, OCTETS
 from metspack.files import reading, tempdb
 from metspack.files.paths import names_of, span_below
 from metspack.files.reading import DigestRequest, FileRun, HashedRun
+from metspack.packages.objids import PackedMets
 from metspack.processes import HERE, Executor, Underway
 from metspack.system import os
 
@@ -398,6 +399,11 @@ class Agreement(tempdb.Scratch):
     def in_pack(self, pack: bytes) -> AgreedSegment | None:
         """Return the segment in a zip file, or None."""
         return self._one("pack <> X'' AND pack = ?", pack)
+
+    def mets_in(self, pack: bytes) -> PackedMets | None:
+        """Return the METS in a zip file as read with its segment, or None."""
+        segment = self.in_pack(pack)
+        return None if segment is None else (segment.mets, segment.facts)
 
     def _one(self, condition: str, *values: bytes) -> AgreedSegment | None:
         row = self.row(f"SELECT folder FROM segment WHERE {condition} LIMIT 1", *values)  # noqa: S608 -- constants

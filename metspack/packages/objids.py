@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import starmap, takewhile
@@ -69,11 +69,18 @@ class SearchFault(NamedTuple):
     is_segment: bool = False
 
 
+PackedMets = tuple[bytes, Sequence[reader.Fact]]
+"""The path of the only METS in a zip or tar file, and its facts without those of files."""
+
+
 class PackageIndex(tempdb.Scratch):
     """The index of packages and granted roots, filled by the first ``search``; for one thread.
 
     A root is a folder, or a zip or tar file; the first ``checked`` are those of the given packages.
+    ``read_before`` returns the METS of a packed file, by its root and path, if it was read before.
     """
+
+    read_before: Callable[[int, bytes], PackedMets | None]
 
     def __init__(
         self,
@@ -84,6 +91,7 @@ class PackageIndex(tempdb.Scratch):
     ) -> None:
         super().__init__("BEGIN", cache=2_000, schema=_SCHEMA)
         self._is_searched = False
+        self.read_before = lambda _root, _pack: None
         checked = list(dict.fromkeys(each.path for each in packages))
         self._roots = (*checked, *granted)
         self._numbers = {root: number for number, root in enumerate(checked)}
@@ -153,6 +161,9 @@ class PackageIndex(tempdb.Scratch):
                 yield SearchFault(self._shown(root, None, lot.folder), reason_of(lot.fault))
 
     def _pack(self, root: int, path: bytes) -> Iterator[SearchFault]:
+        if (before := self.read_before(root, path)) is not None:
+            yield from self._document(root, path, before[0])
+            return
         try:
             for item in self._packs.opened(self._below(root, path)).items(b""):
                 if item.kind == "f" and is_mets_name(item.name):
@@ -182,6 +193,9 @@ class PackageIndex(tempdb.Scratch):
         self.put(sql, root, pack, path, objid and objid.strip(), key)
 
     def _facts(self, root: int, pack: bytes | None, path: bytes) -> Iterator[reader.Fact]:
+        if pack and (before := self.read_before(root, pack)) is not None:
+            yield from before[1]
+            return
         tree = self._tree(root, pack, b"")
         with tree.content(path) as content:
             for each in condensed(content.blocks(), self._budgets):

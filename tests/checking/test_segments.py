@@ -186,6 +186,14 @@ def test_packed_segments_agree_where_no_bytes_are_read(
     assert agreed == [True]
 
 
+def test_packed_segments_are_opened_once_where_no_bytes_are_read(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed(package, FIRST, SECOND)
+    counts, _ = opened(package, monkeypatch, Level.STRUCTURE)
+    assert counts[f"{FIRST}.zip"] == counts[f"{SECOND}.zip"] == 1
+
+
 @pytest.mark.parametrize("level", [Level.STRUCTURE, Level.FULL])
 def test_a_package_without_findings_is_looked_at_in_one_go(
     package: Path, level: Level, agreed: list[bool]
@@ -242,7 +250,9 @@ def test_the_statements_of_a_segment_are_dropped_once_it_is_compared(tmp_path: P
         gc.enable()
 
 
-def opened(package: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Counter[str], int]:
+def opened(
+    package: Path, monkeypatch: pytest.MonkeyPatch, level: Level = Level.FULL
+) -> tuple[Counter[str], int]:
     """Return how often a check opens each file, and how many METS it reads."""
     found: list[tuple[str, str]] = []
     whole: list[None] = []
@@ -255,7 +265,7 @@ def opened(package: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Counter[str]
         for module in (documents, links, segmentreader):
             patch.setattr(module, "condensed", condensed)
         patch.setattr(os, "open", suite_watch.noting(found))
-        list(check(package))
+        list(check(package, level))
     files = (Path(path) for path, _ in found)
     return Counter(each.relative_to(package).as_posix() for each in files if each.is_file()), len(whole)
 

@@ -485,16 +485,8 @@ class _ArchiveCheck:
         proof = partial(self._is_proven, container) if self._whole else None
         prefix = self._files.prefix(self._path)
         finder = ListedSearch(self._files, container, self._path, prefix, self._mapping.of, proof=proof)
-        reader = Cells(
-            self._catalogue,
-            finder,
-            self._form,
-            metadata,
-            table,
-            files=self._files,
-            routes=self._routes,
-            notes=self._notes,
-        )
+        given = self._catalogue, finder, self._form, metadata, table
+        reader = Cells(*given, files=self._files, routes=self._routes, notes=self._notes)
         try:
             for run in runs:
                 self._lobs += len(run)

@@ -8,7 +8,7 @@ once.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -17,7 +17,7 @@ from metspack import sizes
 from metspack.checking.archives.forms import Entries
 from metspack.checking.catalogue import PUT_MARK, Batch, Catalogue, Mark, Row
 from metspack.checking.codes import Code, Rule
-from metspack.checking.files.fixity import Fixity, Parts, Progress
+from metspack.checking.files.fixity import Fixity, Parts
 from metspack.checking.files.listed import source_of
 from metspack.digests import digest_function
 from metspack.errors import SourceError
@@ -224,7 +224,9 @@ def _facts(stated: Sequence[_StatedWhole], paths: Sequence[bytes]) -> tuple[str,
     return tuple(dict.fromkeys(facts))
 
 
-def inside(catalogue: Catalogue, archive: bytes, entries: Entries, progress: Progress) -> Iterator[Finding]:
+def inside(
+    catalogue: Catalogue, archive: bytes, entries: Entries, progress: Callable[[int], None]
+) -> Iterator[Finding]:
     """Read the parts of split LOBs in an archive; yield each whole that differs from its cell.
 
     Damaged entries are reported elsewhere.
