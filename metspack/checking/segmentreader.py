@@ -126,41 +126,41 @@ LookedAt = tuple[AgreedSegment, Sequence[AgreedColumns]]
 Take = Callable[[AgreedSegment, Iterator[AgreedColumns]], object]
 
 
+_Lot = tuple[Sequence[bytes], Sequence[bytes], Sequence[int]]
+"""Paths of folders, names of files as METS has them, and their sizes."""
+
+
 def look_at(look: SegmentLook, _moved: processes.Moved) -> LookedAt | None:
     """Return a segment on which all sources agree, with its files, or None if they differ."""
     found: list[LookedAt] = []
     with closing(OpenPacks(look.budgets)) as packs:
-        tree = _tree(look, packs)
-        mets = _MetsReader(look).statements(tree)
-        _look(look, lambda *made: found.append((made[0], tuple(made[1]))), tree, mets)
+        file = FileBelow(root=look.root, segments=names_of(look.pack))
+        tree = PackedTree(packs, file) if look.pack else FolderTree(look.root)
+        lots = _in_pack(look, tree) if isinstance(tree, PackedTree) else _in_folder(look)
+        _look(look, lambda *made: found.append((made[0], tuple(made[1]))), tree, lots, lambda: lots)
     return next(iter(found), None)
 
 
 def look_in_two(look: SegmentLook, take: Take) -> None:
-    """Reconcile like ``look_at``, with METS read by another process; ``take`` gets the result.
+    """Reconcile like ``look_at``, with the folder listed by another process.
 
-    Memory is flat.
+    ``take`` gets the result. Memory is flat.
     """
-    with closing(processes.Ahead(_read_mets, look)) as mets:
-        _look(look, take, FolderTree(look.root), mets.remaining_results(), mets.ready_results)
-
-
-def _read_mets(look: SegmentLook) -> Iterator[Statement | AgreedSegment]:
-    """Return the statements of the METS in a folder on its files, and last the segment."""
-    return _MetsReader(look).statements(FolderTree(look.root))
+    with closing(processes.Ahead(_in_folder, look)) as lots:
+        _look(look, take, FolderTree(look.root), lots.remaining_results(), lots.ready_results)
 
 
 def _look(
     look: SegmentLook,
     take: Take,
     tree: PackageTree,
-    mets: Iterator[Statement | AgreedSegment],
-    come: Callable[[], Iterable[Statement | AgreedSegment]] = tuple,
+    lots: Iterator[_Lot],
+    come: Callable[[], Iterable[_Lot]],
 ) -> None:
-    """Give a segment to ``take`` unless sources differ; ``come`` gives METS's statements so far."""
+    """Give a segment to ``take`` unless sources differ; ``come`` gives the files listed so far."""
     try:
         with closing(SegmentSources(look)) as sources:
-            take(_compared(look, tree, sources, mets, come), sources.columns())
+            take(_compared(look, tree, sources, lots, come), sources.columns())
     except TargetError:
         raise
     except (DifferenceError, OSError, MetspackError, safexml.XmlError):
@@ -171,24 +171,28 @@ def _compared(
     look: SegmentLook,
     tree: PackageTree,
     sources: SegmentSources,
-    mets: Iterator[Statement | AgreedSegment],
-    come: Callable[[], Iterable[Statement | AgreedSegment]],
+    lots: Iterator[_Lot],
+    come: Callable[[], Iterable[_Lot]],
 ) -> AgreedSegment:
     stated: AgreedSegment | None = None
+    folders: list[bytes] = []
 
-    def take(statements: Iterable[Statement | AgreedSegment]) -> None:
-        nonlocal stated
-        for each in statements:
-            if isinstance(each, AgreedSegment):
-                stated = each
-            else:
-                sources.take(each)
+    def list_files(some: Iterable[_Lot]) -> None:
+        for inner, names, sizes in some:
+            folders.extend(inner)
+            sources.take_files(names, sizes)
 
-    folders = _read_folder(look, tree, sources, lambda: take(come()))
-    stretches = {name: _stretch(look, name, lines) for name, lines in sources.lines.items()}
-    take(mets)
-    if stated is None:
+    list_files(come())
+    for each in _MetsReader(look).statements(tree):
+        if isinstance(each, AgreedSegment):
+            stated = each
+        else:
+            sources.take(each)
+        list_files(come())
+    list_files(lots)
+    if stated is None or len({each.lower() for each in folders}) < len(folders):
         raise DifferenceError
+    stretches = {name: _stretch(look, name, lines) for name, lines in sources.lines.items()}
     _read_references(look, stated, tree, sources)
     folded = {each.removeprefix(look.above).lower() for each in folders if each != each.lower()}
     parts = sources.parts() if folded or not sources.are_same else ()
@@ -200,12 +204,7 @@ def _compared(
         others = sorted(line for _, lines in compared for line in lines[algorithm])
         placed = tuple((number, look.above + name, digest) for number, name, digest in others)
         stretches[algorithm] = replace(stretch, others=placed)
-    return replace(stated, folders=folders, stretches=stretches, apart=apart)
-
-
-def _tree(look: SegmentLook, packs: OpenPacks) -> PackageTree:
-    file = FileBelow(root=look.root, segments=names_of(look.pack))
-    return PackedTree(packs, file) if look.pack else FolderTree(look.root)
+    return replace(stated, folders=tuple(folders), stretches=stretches, apart=apart)
 
 
 # --- METS ---------------------------------------------------------------------------------------------
@@ -424,27 +423,6 @@ class _MetsReader:
 
 
 # --- The folder, and manifests ------------------------------------------------------------------------
-
-
-def _read_folder(
-    look: SegmentLook, tree: PackageTree, sources: SegmentSources, pause: Callable[[], None]
-) -> tuple[bytes, ...]:
-    """Read names and sizes in a segment's folder; return its folders, distinct in any case.
-
-    ``pause`` is called between batches.
-    """
-    folders: list[bytes] = []
-    for inner, names, sizes in _in_pack(look, tree) if isinstance(tree, PackedTree) else _in_folder(look):
-        folders += inner
-        sources.take_files(names, sizes)
-        pause()
-    if len({each.lower() for each in folders}) < len(folders):
-        raise DifferenceError
-    return tuple(folders)
-
-
-_Lot = tuple[Sequence[bytes], Sequence[bytes], Sequence[int]]
-"""Paths of folders, names of files as METS has them, and their sizes."""
 
 
 def _in_folder(look: SegmentLook) -> Iterator[_Lot]:

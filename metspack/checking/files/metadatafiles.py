@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, compress, islice
+from itertools import accumulate, compress, islice, takewhile
+from operator import itemgetter
 from typing import Any
 
 from metspack import digests, safexml, uris
@@ -185,10 +186,11 @@ class _InParts:
             self._take_objects(algorithm, names, stated, list(map(str.encode, digests_)))
 
 
-_ObjectShape = tuple[re.Pattern[str], re.Pattern[str], tuple[str, ...], int]
-"""Objects that equal one but for their texts: patterns of one and of all that follow, their groups, lines.
+_ObjectShape = tuple[re.Pattern[str], tuple[str, ...], int]
+"""Objects that equal one but for their texts: a pattern, its groups, its lines.
 
-The groups are the white space before the object, then the texts of the named elements.
+The pattern matches one, or is empty behind the last. Its groups are the white space before the object, then
+the texts of the named elements.
 """
 
 
@@ -215,8 +217,7 @@ def _shape_of(element: str) -> _ObjectShape | None:
         last = "" if tag is None or piece.endswith("/>") else tag[2]
     if seen != [name for _, name in read]:
         return None  # one of them has no text, or other elements within
-    one = "".join(parts)
-    return re.compile(one), re.compile(f"(?:{one})*"), tuple(names), element.count("\n")
+    return re.compile("".join((*parts, "|"))), tuple(names), element.count("\n")
 
 
 class _MetadataFile:
@@ -253,6 +254,9 @@ class _MetadataFile:
                 self._feed(block)
             self._parse(self._held)
             safexml.feed_block(self.parser, b"", final=True)
+        except safexml.XmlError:
+            self._pass_on()  # all objects before the fault, whatever is passed on together
+            raise
         finally:
             # The parser and its megabyte would otherwise stay until the next collection of cycles.
             self.parser.StartElementHandler = self.parser.EndElementHandler = None
@@ -294,10 +298,11 @@ class _MetadataFile:
         if self._shape is None or not self._is_between:
             return at
         self._end_object()
-        one, all_of_them, names, inner = self._shape
-        stop = found.end() if (found := all_of_them.match(data, at)) is not None else at
-        if rows := one.findall(data, at, stop):
-            spaces, *texts = zip(*rows, strict=True)
+        pattern, names, inner = self._shape
+        found = list(takewhile(itemgetter(0), pattern.finditer(data, at)))
+        stop = found[-1].end() if found else at
+        if found:
+            spaces, *texts = zip(*(each.groups() for each in found), strict=True)
             begun = (inner + each.count("\n") for each in spaces)
             ends = accumulate(begun, initial=self.parser.CurrentLineNumber)
             self._take_objects([end - inner for end in islice(ends, 1, None)], names, texts)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metspack.building.build import BuildOptions, build
@@ -69,6 +69,7 @@ def changed(made: Path, target: Path, changes: Changes) -> Path:
 
 
 @law(4)
+@example(changes=[(("</premis:object>\n", ""), 0, True), (("(?<=Digest>).", "0"), 0, True)], together=7)
 @given(
     changes=st.lists(st.tuples(CHANGES, st.integers(0, 29), st.booleans()), max_size=4),
     together=st.sampled_from([7, 20, 1000]),

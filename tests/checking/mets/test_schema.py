@@ -70,8 +70,7 @@ def schema_findings(
     yield from documents.schema_findings(name, validation, blocks)
 
 
-def strict_findings(name: str, blocks: Callable[[], Iterable[bytes]], **options: Any) -> Iterator[Finding]:
-    return documents.strict_findings(name, blocks, schema.project_grammar(), **options)
+strict_findings = partial(documents.strict_findings, grammar=schema.project_grammar())
 
 
 def found(blocks: Callable[[], Iterable[bytes]], **options: Any) -> list[tuple[str, int]]:
