@@ -10,11 +10,8 @@ import pytest
 from metspack import errors, system
 from metspack.errors import ConfigError, TargetError
 from metspack.files import mirrors, writing
+from metspack.system import winnames
 from tests.tables import tabled
-
-
-def unholdable(name: str) -> str:
-    return "ends with a dot or a blank" if name.endswith((".", " ")) else ""
 
 
 def test_any_name_is_held_here() -> None:
@@ -25,7 +22,7 @@ def test_any_name_is_held_here() -> None:
 @tabled
 def test_unholdable_names_are_refused(monkeypatch: pytest.MonkeyPatch, paths: list[str], why: str) -> None:
     monkeypatch.setattr(writing, "LACKING", {"any name"})
-    monkeypatch.setattr(writing, "unholdable", unholdable)
+    monkeypatch.setattr(writing, "unholdable", winnames.unholdable)
     with pytest.raises(TargetError, match=re.escape(f"Windows cannot hold {why}")) as caught:
         writing.check_names(paths)
     assert "--pack zip" in caught.value.hint
