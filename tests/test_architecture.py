@@ -35,7 +35,7 @@ ORDER = (
 """Packages in levels: each imports only from levels above its own."""
 
 BUDGETS: Mapping[str, int] = {
-    "system": 612,
+    "system": 611,
     "(foundation)": 2_872,
     "stores": 335,
     "files": 3_057,
@@ -48,7 +48,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 877,
     "inspecting": 550,
     "packages": 3_611,
-    "checking": 12_700,
+    "checking": 12_693,
     "building": 3_050,
     "reporting": 2_321,
     "restoring": 1_806,

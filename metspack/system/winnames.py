@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-DEVICES = r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\xb9\xb2\xb3])"
-"""A pattern of the names of devices, in any letter case and with any extension."""
-_RESERVED = re.compile(rf"{DEVICES}(?:\..*)?", re.IGNORECASE | re.DOTALL)
+_RESERVED = re.compile(r"(?is)(?:con|prn|aux|nul|con(?:in|out)\$|(?:com|lpt)[0-9\xb9\xb2\xb3])(?:\..*)?")
 NOT_HELD = re.compile(r'[\x00-\x1f"*:<>?|\\/]')
 """A character that no name may have."""
 
