@@ -338,7 +338,8 @@ class _CellsOfTable:
 
     def _batches(self, columns: frozenset[int]) -> Iterator[list[LobCell]]:
         """Yield cells, at most ``LONGEST`` at a time, after the keys of their rows were read."""
-        reader = CellReader(self.table, self.budgets, Tally())
+        tally = Tally()
+        reader = CellReader(self.table, self.budgets, tally)
         blocks = self.archive.tree.contents(self.archive.document(self.table))
         waiting: list[LobCell] = []
         with cells.naming(self.archive):
@@ -356,7 +357,7 @@ class _CellsOfTable:
                     yield waiting[start : min(ready, start + LONGEST)]
                 del waiting[:ready]
                 if self._keys is not None:
-                    self._keys.forget(waiting[0].place.row if waiting else self._keys.stop)
+                    self._keys.forget(waiting[0].place.row if waiting else min(self._keys.stop, tally.rows))
 
     def _found(self, lob: str, cell: LobCell) -> _Found:
         """Return the files of a cell's LOB that METS does not list as one file with the cell's id."""

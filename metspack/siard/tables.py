@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import chain, compress, count, groupby
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from metspack import digests, safexml
 from metspack.errors import SourceError
@@ -15,6 +15,7 @@ from metspack.limits import Budgets
 from metspack.model import LONGEST, CellRun, Digest, LobPlace
 from metspack.siard.metadata import Table, unescaped
 from metspack.siard.offsets import detected
+from metspack.siard.rows import BYTE_BY_BYTE, ROW_END, matches, pattern
 from metspack.uris import shown
 
 _CELL = re.compile(r"c[1-9][0-9]{0,8}(?:\.[uar][1-9][0-9]{0,8})*")
@@ -23,6 +24,9 @@ _LENGTHS = re.compile(r"[0-9]{1,18}(?: [0-9]{1,18})*")
 _BLOCK = 1 << 18  # bytes whose cells are in memory together
 _PIECE = 1 << 16
 _REMEMBERED = 10_000
+_LONGEST_ROW = 1 << 14  # bytes of one that is kept until its end comes
+_FEW = 4
+_WAIT = 1 << 10  # bytes that are parsed before usual rows are looked for again, at first
 _HEAD = 1024  # bytes that contain the XML declaration
 _ROW, _COLUMN = 2, 3  # depth of <row> and of its cells below <table>
 
@@ -96,9 +100,18 @@ class CellReader:
         self._table = table
         self._budgets = budgets
         self._tally = tally
+        self._inline = frozenset(f"c{column.number}" for column in table.columns if column.is_lob)
         self._tags: list[_Tags] = []
         self._only_cell = ""  # the last cell with a file, as long as it has no value
-        self._fed = 0
+        self._fed = 0  # bytes given to the parser
+        self._lag = 0  # bytes of the document beyond these that were read by the pattern
+        self._passed = 0  # the offset behind these
+        self._row_end = -1  # the parser's offset of the last end tag of a row
+        self._last_tags = _Tags("", [], [], [], [], [])
+        self._ready: list[CellRun] = []
+        self._held = b""
+        self._wait = 0
+        self._is_utf8 = False
         self._head: bytes | None = b""
         self._named: set[str] = set()  # cells whose names are valid
         self._parser = safexml.expat_parser()
@@ -108,7 +121,7 @@ class CellReader:
     @property
     def position(self) -> int:
         """The offset up to which the document is parsed; every returned cell begins before it."""
-        return max(self._parser.CurrentByteIndex, 0)
+        return max(self._parser.CurrentByteIndex + self._lag, self._passed)
 
     def feed(self, block: bytes, *, final: bool) -> list[CellRun]:
         """Parse a block; return the LOB cells whose start tags end in it.
@@ -117,12 +130,11 @@ class CellReader:
         """
         self._check_encoding(block, final=final)
         try:
-            for start in range(0, len(block), _PIECE):
-                self._parse(block[start : start + _PIECE])
+            self._held = self._read(self._held + block, final=final)
             if final:
                 safexml.feed_block(self._parser, b"", final=True)
         except safexml.XmlError as error:
-            self._runs()  # the error of a cell before it comes first
+            self._end_tags()  # the error of a cell before it comes first
             self._check_encoding(b"", final=True)
             raise SourceError(
                 f"{self._table.path} line {error.line}, column {error.column}: {error.message}",
@@ -130,36 +142,106 @@ class CellReader:
                 or "The table's document is damaged: get the archive again from where it came.",
             ) from None
         except SourceError:
-            self._runs()
+            self._end_tags()
             raise
-        return self._runs()
+        self._end_tags()
+        found, self._ready = self._ready, []
+        return list(_together(found))
 
-    def _parse(self, piece: bytes) -> None:
-        """Parse a piece so small that a tag over the budget is noticed early."""
-        self._fed += len(piece)
-        safexml.feed_block(self._parser, piece, final=False)
-        # The index is -1 while expat defers parsing: then a later piece shows the length.
-        if 0 <= self._parser.CurrentByteIndex < self._fed - self._budgets.attribute - len(piece):
-            why = f"a tag or comment is longer than {self._budgets.attribute:,} bytes"
-            raise safexml.exceeded(why, "attribute", self._parser)
-        if len(self._parser.intern) > (most := self._budgets.names):
-            why = f"elements and attributes have more than {most:,} different names"
-            raise safexml.exceeded(why, "names", self._parser)
+    def _read(self, data: bytes, *, final: bool) -> bytes:
+        """Read usual rows by their pattern, and parse all else; return the beginning of a row.
+
+        Nearly all rows are usual, and the parser takes three times as long.
+        """
+        text, at = data.decode(BYTE_BY_BYTE), 0
+        while (end := text.find(ROW_END, (at := self._take_rows(text, at)) + self._wait)) >= 0:
+            stop = end + len(ROW_END)
+            self._parse(data[at:stop])
+            at = stop
+        if self._is_between and len(data) - at < _LONGEST_ROW and not final:
+            return data[at:]
+        self._parse(data[at:])
+        return b""
+
+    @property
+    def _is_between(self) -> bool:
+        """True if the parser is right behind a row."""
+        return self._row_end == self._fed - len(ROW_END)
+
+    def _take_rows(self, text: str, at: int) -> int:
+        """Take the usual rows at an offset; return the offset behind them.
+
+        The parser gets white space in their place, of as many lines, and as many columns in the last.
+        """
+        if not (self._is_between and self._is_utf8):
+            return at
+        tags, tally = self._last_tags, self._tally
+        algorithm = tags.of(-1).get("digestType") if tags.cell else None
+        usual = pattern(tags.cell, tuple(tags.names), algorithm)
+        found = matches(usual, text, at) if usual else []
+        self._wait = 0 if len(found) >= _FEW else min(2 * self._wait + _WAIT, _PIECE)
+        if not (usual and found):
+            return at
+        self._end_tags()
+        self._ready += self._matched(algorithm, usual, found, self._fed + self._lag - at)
+        stop = found[-1].end()
+        taken = text[at:stop]
+        tally.rows += len(found)
+        tally.inline += sum(taken.count(f"<{each}>") + taken.count(f"<{each}/>") for each in self._inline)
+        last = taken[taken.rfind("\n") + 1 :].encode(BYTE_BY_BYTE).decode()
+        blank = b"\n" * taken.count("\n") + b" " * len(last)
+        self._parse(blank)
+        self._lag += len(taken) - len(blank)
+        self._passed = self._fed + self._lag
+        return stop
+
+    def _matched(
+        self, algorithm: str | None, usual: re.Pattern[str], found: Sequence[re.Match[str]], base: int
+    ) -> Iterator[CellRun]:
+        """Yield the cells in usual rows; their text begins at the offset ``base`` of the document."""
+        tag = usual.groupindex["tag"]
+        starts = [each.start(tag) for each in found]
+        are_named = [start >= 0 for start in starts]
+        if not any(are_named):
+            return
+        values = zip(*(each.groups() for each in compress(found, are_named)), strict=True)
+        columns = dict(zip(usual.groupindex, values, strict=True))
+        yield self._run(
+            self._last_tags.cell,
+            algorithm,
+            list(compress(count(self._tally.rows + 1), are_named)),
+            columns["file"],
+            list(map(int, columns.get("length", ()))),
+            list(map(str.lower, columns.get("digest", ()))),
+            [base + start for start in compress(starts, are_named)],
+        )
+
+    def _parse(self, data: bytes) -> None:
+        """Parse pieces so small that a tag over the budget is noticed early."""
+        for piece in (data[start : start + _PIECE] for start in range(0, len(data), _PIECE)):
+            self._fed += len(piece)
+            safexml.feed_block(self._parser, piece, final=False)
+            # The index is -1 while expat defers parsing: then a later piece shows the length.
+            if 0 <= self._parser.CurrentByteIndex < self._fed - self._budgets.attribute - len(piece):
+                why = f"a tag or comment is longer than {self._budgets.attribute:,} bytes"
+                raise safexml.exceeded(why, "attribute", self._parser)
+            if len(self._parser.intern) > (most := self._budgets.names):
+                why = f"elements and attributes have more than {most:,} different names"
+                raise safexml.exceeded(why, "names", self._parser)
 
     def _check_encoding(self, block: bytes, *, final: bool) -> None:
         """Raise ``SourceError`` for an encoding that cannot be spliced, once it is declared."""
         if self._head is not None:
             self._head += block[:_HEAD]
             if final or len(self._head) >= _HEAD:
-                detected(self._head, self._table.path)
+                self._is_utf8 = detected(self._head, self._table.path).codec == "utf-8"
                 self._head = None
 
     def _install(self) -> None:  # noqa: C901 -- closures, which make few calls for a usual cell
         """Install the handlers as closures: they run for every element of every row."""
         deepest = self._budgets.depth
         path = [""] * (deepest + 1)
-        inline = frozenset(f"c{column.number}" for column in self._table.columns if column.is_lob)
-        tally = self._tally
+        inline, tally = self._inline, self._tally
         depth = named = 0  # named: the depth of the last cell with a file
         seen: set[str] = set()  # cells of this row
         parser, names, text = self._parser, self._named, self._text
@@ -181,11 +263,12 @@ class CellReader:
                 if cell in seen or cell not in names:
                     cell = self._valid_name(path[_COLUMN : depth + 1], seen)
                 seen.add(cell)
-                if given != tags.names or cell != tags.cell or len(tags.rows) == LONGEST or not begun:
+                if given != tags.names or cell != tags.cell or not begun:
                     tags = _Tags(cell, given, [], [], [], [])
                     begun.append(tags)
+                    self._last_tags = tags
                 tags.rows.append(tally.rows)
-                tags.starts.append(parser.CurrentByteIndex)
+                tags.starts.append(parser.CurrentByteIndex + self._lag)
                 tags.lines.append(parser.CurrentLineNumber)
                 tags.attributes.append(attributes)
                 named = depth
@@ -200,6 +283,8 @@ class CellReader:
             nonlocal depth
             if depth == named:
                 parser.CharacterDataHandler = None
+            if depth == _ROW:
+                self._row_end = parser.CurrentByteIndex
             depth -= 1
 
         parser.StartElementHandler = start
@@ -238,11 +323,11 @@ class CellReader:
     def _place(self, cell: str, row: int) -> LobPlace:
         return LobPlace(schema=self._table.schema, table=self._table.number, cell=cell, row=row)
 
-    def _runs(self) -> list[CellRun]:
-        """Return the cells whose tags were parsed since the last call."""
-        found = [run for tags in self._tags for run in self._of(tags)]
+    def _end_tags(self) -> None:
+        """Make runs of the cells whose tags were parsed since the last call."""
+        for tags in self._tags:
+            self._ready += self._of(tags)
         self._tags.clear()
-        return found
 
     def _of(self, tags: _Tags) -> Iterator[CellRun]:
         """Yield cells with the same attributes as one run, or unusual ones as several."""
@@ -254,7 +339,9 @@ class CellReader:
         if len(algorithms) > 1 or "messageDigest" in tags.names:
             values = None
         if lengths is not None and values is not None:
-            yield self._run(tags, algorithm, lengths, values)
+            yield self._run(
+                tags.cell, algorithm, tags.rows, tags.values("file"), lengths, values, tags.starts
+            )
             return
         read = [(self._length(tags, at), self._digest(tags, at)) for at in range(len(tags.rows))]
         forms = [(digest.algorithm if digest else None, length is not None) for length, digest in read]
@@ -262,26 +349,20 @@ class CellReader:
             numbers = [*places]
             these = slice(numbers[0], numbers[-1] + 1)
             yield self._run(
-                tags._replace(
-                    rows=tags.rows[these], starts=tags.starts[these], attributes=tags.attributes[these]
-                ),
+                tags.cell,
                 algorithm,
+                tags.rows[these],
+                tags.values("file")[these],
                 [length for length, _ in read[these] if length is not None],
                 [digest.value for _, digest in read[these] if digest is not None],
+                tags.starts[these],
             )
 
-    def _run(self, tags: _Tags, algorithm: str | None, lengths: list[int], values: list[str]) -> CellRun:
-        return CellRun(
-            schema=self._table.schema,
-            table=self._table.number,
-            cell=tags.cell,
-            algorithm=algorithm,
-            rows=tags.rows,
-            files=tags.values("file"),
-            lengths=lengths,
-            digests=values,
-            starts=tags.starts,
-        )
+    def _run(self, cell: str, algorithm: str | None, *columns: Sequence[Any]) -> CellRun:
+        """Return a run with the columns ``CellRun.OF_EACH``."""
+        of_each = dict(zip(CellRun.OF_EACH, columns, strict=True))
+        table = self._table
+        return CellRun(schema=table.schema, table=table.number, cell=cell, algorithm=algorithm, **of_each)
 
     def _where_cell(self, tags: _Tags, at: int) -> str:
         """Return the words on a cell with which an error begins."""
@@ -402,6 +483,17 @@ class RowValues:
         elif self._depth == _ROW:
             self._rows.append(tuple(self._row))
         self._depth -= 1
+
+
+def _together(runs: Iterable[CellRun]) -> Iterator[CellRun]:
+    """Yield cells in runs of at most ``LONGEST``, and those of successive runs together."""
+    for _, some in groupby(runs, lambda run: (run.cell, run.algorithm, not run.lengths, not run.digests)):
+        first, *others = some
+        columns: dict[str, Any] = {
+            name: [*chain(*(getattr(run, name) for run in (first, *others)))] for name in CellRun.OF_EACH
+        }
+        run = replace(first, **columns)
+        yield from (run[start : start + LONGEST] for start in range(0, len(run), LONGEST))
 
 
 def _lengths(texts: list[str]) -> list[int] | None:
