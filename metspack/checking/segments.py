@@ -241,14 +241,16 @@ class Agreement(tempdb.Scratch):
         """Keep the number of the first line of a segment's stretch, which is not read."""
         self.put("UPDATE stretch SET line = ? WHERE folder = ? AND algorithm = ?", line, folder, algorithm)
 
-    def is_named(self, at: int) -> bool:
-        """Return whether a cell has named a file before; ``at`` counts the files of all segments."""
-        return self._cells[at] != 0
+    def is_any_named(self, first: int, numbers: Sequence[int]) -> bool:
+        """Return whether a cell has named one of some files before, which count from ``first``."""
+        return any(self._cells[first + number] for number in numbers)
 
-    def name(self, at: int, cell: int, kind: CellKind) -> None:
-        """Keep the number and the kind of the cell that names a file."""
-        self._cells[at] = cell
-        self._kinds[at] = self._kind_of.setdefault(kind, len(self._kind_of))
+    def name(self, first: int, numbers: Sequence[int], cell: int, kind: CellKind) -> None:
+        """Keep the kind and the numbers, from ``cell`` on, of the cells that name some files."""
+        of_kind = self._kind_of.setdefault(kind, len(self._kind_of))
+        for each, number in enumerate(numbers, cell):
+            self._cells[first + number] = each
+            self._kinds[first + number] = of_kind
 
     def put_back(self, segment: AgreedSegment) -> None:
         """Move a segment's files with all their statements into the catalogue."""

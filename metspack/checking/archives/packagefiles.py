@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache, cached_property, lru_cache
-from itertools import chain, count, groupby, repeat, starmap, takewhile
+from itertools import chain, count, groupby, takewhile
 from pathlib import Path
 
 from metspack import sizes, uris
@@ -77,8 +76,8 @@ class _Loaded:
         return self._digests.get(algorithm, [])
 
 
-_Places = list[tuple[_Loaded, int]]
-"""Files of segments, each by its loaded columns and its number in them."""
+_Place = tuple[_Loaded, int, list[int]]
+"""Successive files of a segment: its loaded columns, the number of the first path, numbers in the columns."""
 
 
 class AgreedFiles:
@@ -99,7 +98,9 @@ class AgreedFiles:
     def sizes(self, paths: Sequence[bytes]) -> list[int] | None:
         """Return the bytes of files, or None when one of them is not a file of a segment."""
         places = self._places(paths)
-        return None if places is None else [loaded.columns.sizes[number] for loaded, number in places]
+        if places is None:
+            return None
+        return [loaded.columns.sizes[number] for loaded, _, numbers in places for number in numbers]
 
     def together(self, key: bytes) -> bytes | None:
         """Return a segment's folder by its place in a representation, or None.
@@ -142,16 +143,13 @@ class AgreedFiles:
                 if self._places([path]) is not None:
                     self._agreement.put_holding_back(path)
             return False
-        lengths, digests = cells.lengths or repeat(None), cells.digests or repeat(None)
-        each = zip(places, ids, lengths, repeat(cells.algorithm), digests, strict=False)
-        if not all(starmap(self._agrees, each)):
+        if not all(self._agree(each, cells, ids) for each in places):
             self._agreement.put_holding_back(*paths)
             return False
         kind = archive, bool(cells.lengths), cells.algorithm
-        for cell, (loaded, number) in enumerate(places, first):
-            self._agreement.name(loaded.first + number, cell, kind)
-        for loaded, named in Counter(loaded for loaded, _ in places).items():
-            self._count(loaded, named)
+        for loaded, start, numbers in places:
+            self._agreement.name(loaded.first, numbers, first + start, kind)
+            self._count(loaded, len(numbers))
         return True
 
     def _count(self, loaded: _Loaded, named: int) -> None:
@@ -163,28 +161,26 @@ class AgreedFiles:
             del self._left[place]
             self._agreement.release(*place)
 
-    def _agrees(
-        self,
-        place: tuple[_Loaded, int],
-        identifier: str,
-        length: int | None,
-        algorithm: str | None,
-        digest: str | None,
-    ) -> bool:
-        """Return whether a cell agrees with METS and manifests on a file that only it names.
+    def _agree(self, place: _Place, cells: CellRun, ids: Sequence[str]) -> bool:
+        """Return whether cells agree with METS and manifests on files that only they name.
 
         A length that may count characters is kept, to be compared with the text.
         """
-        loaded, number = place
-        size = loaded.columns.sizes[number]
-        if identifier != loaded.ids[number] or self._agreement.is_named(loaded.first + number):
+        loaded, start, numbers = place
+        some = slice(start, start + len(numbers))
+        if [loaded.ids[number] for number in numbers] != list(ids[some]):
             return False
-        if algorithm is not None and loaded.digests(algorithm)[number : number + 1] != [digest]:
+        if self._agreement.is_any_named(loaded.first, numbers):
             return False
-        if length is not None and length != size:
-            if not sizes.is_possible(length, size):
+        if cells.algorithm is not None:
+            digests = loaded.digests(cells.algorithm)
+            if not digests or [digests[number] for number in numbers] != list(cells.digests[some]):
                 return False
-            self._agreement.keep_length(loaded.folder, loaded.columns.start + number, length)
+        for number, length in zip(numbers, cells.lengths[some], strict=False):
+            if length != (size := loaded.columns.sizes[number]):
+                if not sizes.is_possible(length, size):
+                    return False
+                self._agreement.keep_length(loaded.folder, loaded.columns.start + number, length)
         return True
 
     def may_hold(self, folder: bytes) -> bool:
@@ -193,17 +189,19 @@ class AgreedFiles:
         is_there = inside is not None and folder[:-1] in {inside.folder, *inside.folders}
         return is_there or self._agreement.is_above(folder)
 
-    def _places(self, paths: Sequence[bytes]) -> _Places | None:
+    def _places(self, paths: Sequence[bytes]) -> list[_Place] | None:
         """Return the places of files in segments, or None if one of them is elsewhere."""
         self._look_anew()
-        found: _Places = []
+        found: list[_Place] = []
         loaded: _Loaded | None = None
-        for path in paths:
-            if loaded is None or path not in loaded.numbers:
-                loaded = self._holding(path)
-            if loaded is None:
-                return None
-            found.append((loaded, loaded.numbers[path]))
+        for start, path in enumerate(paths):
+            number = None if loaded is None else loaded.numbers.get(path)
+            if number is None:
+                if (loaded := self._holding(path)) is None:
+                    return None
+                number = loaded.numbers[path]
+                found.append((loaded, start, []))
+            found[-1][2].append(number)
         return found
 
     def _holding(self, path: bytes) -> _Loaded | None:
