@@ -225,8 +225,8 @@ def divided(
 ) -> Iterator[tuple[bool, AgreedColumns]]:
     """Yield successive files, those apart and the others, numbered from ``start`` on."""
     at = 0
-    for is_apart, some in groupby(columns.names.split(NUL), apart.__contains__):
-        stop = at + sum(1 for _ in some)
+    for is_apart, some in groupby(map(apart.__contains__, columns.names.split(NUL))):
+        stop = at + len(list(some))
         yield is_apart, _cut(columns, slice(at, stop), columns.start + at if is_apart else start)
         start += 0 if is_apart else stop - at
         at = stop

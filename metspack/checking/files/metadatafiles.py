@@ -378,7 +378,8 @@ class _MetadataFile:
             if name in values:  # the first that is not empty
                 values[name] = [one or other for one, other in zip(values[name], found, strict=True)]
             elif name:
-                stated.append((name, [_value(each, name) for each in found]))
+                bare = digests.bare_digests(found, name)
+                stated.append((name, [_value(each, name) for each in found] if bare is None else bare))
         sizes = [int(text) if text.isdecimal() and len(text) <= _DIGITS else None for text in values[_SIZE]]
         for name, digests_ in stated or [("", none)]:
             which = [bool(name) or size is not None for size in sizes]
