@@ -168,9 +168,8 @@ class AgreedFiles:
         """
         loaded, start, numbers = place
         some = slice(start, start + len(numbers))
-        if [loaded.ids[number] for number in numbers] != list(ids[some]):
-            return False
-        if self._agreement.is_any_named(loaded.first, numbers):
+        found = [loaded.ids[number] for number in numbers]
+        if found != list(ids[some]) or self._agreement.is_any_named(loaded.first, numbers):
             return False
         if cells.algorithm is not None:
             digests = loaded.digests(cells.algorithm)
