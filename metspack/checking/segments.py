@@ -48,10 +48,11 @@ from metspack.system import os
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read together
 _KEPT = "the segments and their files"
 _SEGMENTS_KEPT = 100  # in memory
+_KINDS = 1 << 20  # of cells
 
 _SCHEMA = """
 CREATE TABLE segment (
-    folder BLOB UNIQUE, first INTEGER, mets BLOB, data BLOB, pack BLOB, files INTEGER, total INTEGER,
+    folder BLOB UNIQUE, mets BLOB, data BLOB, pack BLOB, files INTEGER, total INTEGER,
     algorithm TEXT, entry INTEGER, kept TEXT);
 CREATE INDEX segment_pack ON segment (pack) WHERE pack <> X'';
 CREATE INDEX segment_data ON segment (data);
@@ -65,7 +66,7 @@ CREATE TABLE length (folder BLOB, number INTEGER, length INTEGER, PRIMARY KEY (f
 """
 
 _LINES_IN_ORDER = "SELECT folder FROM stretch WHERE algorithm = ? ORDER BY start, rowid"
-_FIGURES = "SELECT folder, mets, first, files, total, algorithm FROM segment"
+_FIGURES = "SELECT folder, mets, files, total, algorithm FROM segment"
 _LISTS_READ = "SELECT algorithm, line FROM stretch WHERE folder = ? AND line IS NOT NULL"
 _MANIFEST = "SELECT id FROM manifest WHERE path = ?"
 _PUT_FIGURES = "UPDATE mets SET agreed = ?, agreed_bytes = ?, algorithm = ? WHERE path = ?"
@@ -95,8 +96,8 @@ class Agreement(tempdb.Scratch):
         self.files = self.puts = 0
         self._catalogue = catalogue
         self._put_back = self._total = 0
-        self._cells = array("q")
-        self._kinds = array("L")
+        # By folder: the number and the kind of the cell that names each file, 0 for none.
+        self._cells: dict[bytes, array[int]] = {}
         self._kind_of: dict[CellKind, int] = {}
         self._depth = 1  # of the folders that a path is looked for in
         self._last: AgreedSegment | None = None
@@ -196,17 +197,14 @@ class Agreement(tempdb.Scratch):
         kept = text_of(replace(segment, apart=frozenset(), files=files, total=total))
         with tempdb.explained(_KEPT):
             named = segment.mets, segment.data, segment.pack
-            row = (folder, self.files, *named, files, total, segment.algorithm, kept)
-            do("INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)", (row,))
+            row = (folder, *named, files, total, segment.algorithm, kept)
+            do("INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)", (row,))
             do("INSERT OR IGNORE INTO inner VALUES (?)", zip(segment.folders))
             do("INSERT OR IGNORE INTO stem VALUES (?)", zip(segment.stems))
             starts = ((folder, name, stretch.start) for name, stretch in segment.stretches.items())
             do("INSERT INTO stretch VALUES (?, ?, ?, NULL)", starts)
         self._depth = max(self._depth, folder.count(b"/") + 2)
         self.files += files
-        if self._looking.level.opens_archives:
-            self._cells.frombytes(bytes(8 * files))
-            self._kinds.frombytes(bytes(self._kinds.itemsize * files))
         self._total += total
 
     @property
@@ -241,29 +239,31 @@ class Agreement(tempdb.Scratch):
         """Keep the number of the first line of a segment's stretch, which is not read."""
         self.put("UPDATE stretch SET line = ? WHERE folder = ? AND algorithm = ?", line, folder, algorithm)
 
-    def is_any_named(self, first: int, numbers: Sequence[int]) -> bool:
-        """Return whether a cell has named one of some files before, which count from ``first``."""
-        return any(self._cells[first + number] for number in numbers)
+    def is_any_named(self, folder: bytes, start: int, numbers: Sequence[int]) -> bool:
+        """Return whether a cell has named any file before, of those with numbers from ``start``."""
+        cells = self._cells.get(folder)
+        return cells is not None and any(cells[start + number] for number in numbers)
 
-    def name(self, first: int, numbers: Sequence[int], cell: int, kind: CellKind) -> None:
+    def name(self, folder: bytes, start: int, numbers: Sequence[int], cell: int, kind: CellKind) -> None:
         """Keep the kind and the numbers, from ``cell`` on, of the cells that name some files."""
-        of_kind = self._kind_of.setdefault(kind, len(self._kind_of))
+        if folder not in self._cells:
+            (files,) = self.row("SELECT files FROM segment WHERE folder = ?", folder) or (0,)
+            self._cells[folder] = array("q", bytes(8 * files))
+        cells, of_kind = self._cells[folder], self._kind_of.setdefault(kind, len(self._kind_of))
         for each, number in enumerate(numbers, cell):
-            self._cells[first + number] = each
-            self._kinds[first + number] = of_kind
+            cells[start + number] = each * _KINDS + of_kind
 
     def put_back(self, segment: AgreedSegment) -> None:
         """Move a segment's files with all their statements into the catalogue."""
         catalogue, folder = self._catalogue, segment.folder
         (first,) = self.row("SELECT entry FROM segment WHERE folder = ?", folder) or (None,)
         (mets,) = catalogue.row("SELECT id FROM mets WHERE path = ? AND ok", segment.mets) or (None,)
-        at = self.first_of(folder)
         for each in self.columns(folder):
             paths = paths_of(folder, each)
             catalogue.put_many(_PUT_FILE, zip(paths, each.sizes, strict=True))
             if mets is not None:
                 self._put_entries(folder, each, mets, first + each.origin)
-            catalogue.put_many(_PUT_CELL, self._cells_of(folder, at, each, paths))
+            catalogue.put_many(_PUT_CELL, self._cells_of(folder, each, paths))
         catalogue.put_many("INSERT INTO listed VALUES (?, ?, ?, ?)", self._lines_of(segment))
         self.puts += 1
         self._put_back += segment.files
@@ -271,18 +271,18 @@ class Agreement(tempdb.Scratch):
         self.put("DELETE FROM segment WHERE folder = ?", folder)
 
     def _cells_of(
-        self, folder: bytes, at: int, columns: AgreedColumns, paths: Sequence[bytes]
+        self, folder: bytes, columns: AgreedColumns, paths: Sequence[bytes]
     ) -> Iterator[tuple[Any, ...]]:
         """Yield the cells that name some files, as the catalogue has them."""
         kinds = list(self._kind_of)
         lengths = self._lengths(folder, columns)
         texts = {name: texts_of(columns.digests[name], name) for name in columns.digests}
         ids = columns.ids.split("\n")
-        for number, (cell, path) in enumerate(
-            zip(self._cells[at + columns.start : at + columns.stop], paths, strict=False)
-        ):
-            if cell:
-                archive, has_length, algorithm = kinds[self._kinds[at + columns.start + number]]
+        cells = self._cells.get(folder, array("q"))[columns.start : columns.stop]
+        for number, (named, path) in enumerate(zip(cells, paths, strict=False)):
+            if named:
+                cell, kind = divmod(named, _KINDS)
+                archive, has_length, algorithm = kinds[kind]
                 length = lengths.get(columns.start + number, columns.sizes[number]) if has_length else None
                 digest = None if algorithm is None else texts[algorithm][number]
                 yield cell, archive, ids[number], 0, path, None, length, algorithm, digest
@@ -307,16 +307,16 @@ class Agreement(tempdb.Scratch):
     def put_figures(self) -> None:
         """Put the counts of digests and of LOBs' bytes into the catalogue, for the report."""
         catalogue = self._catalogue
-        for folder, mets, first, *of_files, algorithm in self.all(_FIGURES):
+        for folder, mets, *of_files, algorithm in self.all(_FIGURES):
             catalogue.put(_PUT_FIGURES, *of_files, algorithm, mets)
             for name, *_ in self.all(_LISTS_READ, folder):
                 catalogue.put(_ADD_LINES, *of_files, MANIFESTS[name].encode())
-            if any(self._cells[first : first + of_files[0]]):
+            if (cells := self._cells.get(folder)) is not None:
                 found = Counter[bytes]()
                 kinds = list(self._kind_of)
                 for each in self.columns(folder):
-                    for at, size in enumerate(each.sizes, first + each.start):
-                        found[kinds[self._kinds[at]][0]] += size if self._cells[at] else 0
+                    for named, size in zip(cells[each.start : each.stop], each.sizes, strict=True):
+                        found[kinds[named % _KINDS][0]] += size if named else 0
                 catalogue.put_many(_ADD_LOBS, ((size, archive) for archive, size in found.items()))
 
     def paths(self, folder: bytes, first: int = 0) -> Iterator[bytes]:
@@ -357,8 +357,7 @@ class Agreement(tempdb.Scratch):
         """Put back the segments with a file that no cell has named."""
 
         def is_unnamed(segment: AgreedSegment) -> bool:
-            first = self.first_of(segment.folder)
-            return not all(self._cells[first : first + segment.files])
+            return not all(self._cells.get(segment.folder, (0,)))
 
         self.put_some_back(is_unnamed)
 
@@ -431,11 +430,6 @@ class Agreement(tempdb.Scratch):
 
     def _has(self, what: str, *values: object) -> bool:
         return self.row(f"SELECT 1 FROM {what} LIMIT 1", *values) is not None  # noqa: S608 -- constants
-
-    def first_of(self, folder: bytes) -> int:
-        """Return the number of files in the segments before the one in a folder."""
-        (first,) = self.row("SELECT first FROM segment WHERE folder = ?", folder) or (0,)
-        return int(first)
 
     def data_folders(self) -> Iterator[tuple[bytes, Sequence[bytes], bool]]:
         """Yield each segment's data folder, its folders, and whether its files are placed."""

@@ -60,11 +60,10 @@ def _together(folder: bytes) -> bytes | None:
 
 
 class _Loaded:
-    """Loaded columns of an agreed segment; ``first`` counts the files of the segments before."""
+    """Loaded columns of an agreed segment."""
 
-    def __init__(self, folder: bytes, columns: AgreedColumns, first: int) -> None:
+    def __init__(self, folder: bytes, columns: AgreedColumns) -> None:
         self.folder, self.columns = folder, columns
-        self.first = first + columns.start
         self.numbers = dict(zip(paths_of(folder, columns), count(), strict=False))
         self.ids = columns.ids.split("\n")
         self._digests: dict[str, list[str]] = {}
@@ -148,7 +147,7 @@ class AgreedFiles:
             return False
         kind = archive, bool(cells.lengths), cells.algorithm
         for loaded, start, numbers in places:
-            self._agreement.name(loaded.first, numbers, first + start, kind)
+            self._agreement.name(loaded.folder, loaded.columns.start, numbers, first + start, kind)
             self._count(loaded, len(numbers))
         return True
 
@@ -168,8 +167,8 @@ class AgreedFiles:
         """
         loaded, start, numbers = place
         some = slice(start, start + len(numbers))
-        found = [loaded.ids[number] for number in numbers]
-        if found != list(ids[some]) or self._agreement.is_any_named(loaded.first, numbers):
+        found, at = [loaded.ids[number] for number in numbers], loaded.columns.start
+        if found != list(ids[some]) or self._agreement.is_any_named(loaded.folder, at, numbers):
             return False
         if cells.algorithm is not None:
             digests = loaded.digests(cells.algorithm)
@@ -179,7 +178,7 @@ class AgreedFiles:
             if length != (size := loaded.columns.sizes[number]):
                 if not sizes.is_possible(length, size):
                     return False
-                self._agreement.keep_length(loaded.folder, loaded.columns.start + number, length)
+                self._agreement.keep_length(loaded.folder, at + number, length)
         return True
 
     def may_hold(self, folder: bytes) -> bool:
@@ -223,11 +222,11 @@ class AgreedFiles:
         if self._names[0] == segment.mets and hash(path) not in self._names[1]:
             return None
         folder = segment.folder
-        at, last = self._agreement.first_of(folder), next(reversed(self._loaded.values()), None)
+        last = next(reversed(self._loaded.values()), None)
         first = last.columns.stop if last is not None and last.folder == folder else 0
         before = takewhile(lambda each: each.start < first, self._agreement.columns(folder))
         for columns in chain(self._agreement.columns(folder, first), before):
-            loaded = _Loaded(folder, columns, at)
+            loaded = _Loaded(folder, columns)
             if path in loaded.numbers:
                 if len(self._loaded) >= _KEPT:
                     self._loaded.pop(next(iter(self._loaded)))
