@@ -20,6 +20,7 @@ from metspack.locations.search import Hit, Search, Tried
 from metspack.model import Digest, Extent, LobCell, ZipExtent
 from metspack.siard.entries import AnyTree
 from metspack.siard.metadata import Table
+from metspack.sizes import is_possible
 from metspack.uris import shown
 
 COMPARED = "SHA-256"
@@ -121,7 +122,7 @@ def located(sources: Sources, table: Table, column: Column, cell: LobCell) -> Hi
     search = Search[Spot | None](places, column.candidates, cell)
     hit = search.hit()
     if hit is None:
-        hit = next((each for each in search.misfits if places.has_digest(each.extents)), None)
+        hit = next(filter(places.is_confirmed, search.misfits), None)
     if hit is None:
         search.look_for_later_parts()
         hint = _respelling(sources, column, cell, search)
@@ -219,6 +220,13 @@ class _DiskPlaces:
         """Return whether the bytes have the cell's digest; False without a digest."""
         digest = self._cell.digest
         return digest is not None and self._sources.digest(extents, digest.algorithm) == digest
+
+    def is_confirmed(self, misfit: Hit) -> bool:
+        """Return whether the digest confirms a misfit; without one the length may count characters."""
+        length = self._cell.length
+        if self._cell.digest is None:
+            return length is not None and is_possible(length, misfit.size)
+        return self.has_digest(misfit.extents)
 
     def confirmed(self, hits: Sequence[Hit]) -> Iterator[Hit]:
         """Yield the hits whose bytes have the cell's digest."""

@@ -6,6 +6,7 @@ import hashlib
 import os
 import zipfile
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -300,3 +301,14 @@ def test_room_is_measured_first(tmp_path: Path, ahead: list[int], monkeypatch: p
     monkeypatch.setattr(os, "statvfs", less_and_less)
     build.build(source, tmp_path / "out", replace(options(1, None), jobs=2))
     assert len(ahead) == 1
+
+
+@pytest.mark.parametrize(("length", "refused"), [(3, False), (5, False), (4, True)])
+def test_a_length_without_a_digest_may_count_characters(
+    tmp_path: Path, length: int, *, refused: bool
+) -> None:
+    lob = siards.Lob(data="aéß".encode(), attributes=f'length="{length}"')
+    source = siards.packed(tmp_path / "A.siard", siards.parts([lob]))
+    with pytest.raises(SourceError, match="has 5 bytes, 3 characters") if refused else nullcontext():
+        build.build(source, tmp_path / "out", options(None, None))
+    assert (tmp_path / "out").exists() is not refused
