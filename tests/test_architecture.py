@@ -42,7 +42,7 @@ BUDGETS: Mapping[str, int] = {
     "layouts": 590,
     "containers": 1_801,
     "siard": 1_997,
-    "locations": 2_172,
+    "locations": 2_178,
     "sources": 1_704,
     "mets": 3_547,
     "planning": 877,
