@@ -10,7 +10,6 @@ import errno
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
-from itertools import chain
 from pathlib import Path
 
 from metspack.containers import zipreader
@@ -29,7 +28,7 @@ from metspack.files import reading, walking
 from metspack.files.byteranges import FileBelow, FileRange, Medium
 from metspack.files.paths import Names, names_of, path_of
 from metspack.files.reading import Closable, Stamp
-from metspack.layouts.names import is_archive
+from metspack.layouts.names import SIARD, is_archive
 from metspack.limits import Budgets
 from metspack.mets import METS_NAMES, REPRESENTATIONS_FOLDER, is_mets_name
 from metspack.model import ZipExtent
@@ -503,9 +502,13 @@ def weight(path: Path | Sequence[Path], *, whole: bool = True) -> int:
         return path.stat().st_size
     # Unreadable files are left out.
     lots = walking.all_lots(path if path.is_dir() else path.parent, (), (b"",), sizes=True)
-    sizes = chain.from_iterable(zip(each.names, each.sizes, strict=True) for each in lots)
-    # An archive is read as a file, and its entries once more.
-    return sum(2 * size if is_archive(os.fsdecode(name)) else size for name, size in sizes)
+    total = 0
+    for each in lots:
+        total += sum(each.sizes)
+        if SIARD.encode() in each.files.lower():  # an archive is read as a file, and its entries once more
+            named = zip(each.names, each.sizes, strict=True)
+            total += sum(size for name, size in named if is_archive(os.fsdecode(name)))
+    return total
 
 
 def _sizes_of_mets(root: Path) -> Iterator[int]:
