@@ -47,7 +47,7 @@ BUDGETS: Mapping[str, int] = {
     "mets": 3_547,
     "planning": 877,
     "inspecting": 550,
-    "packages": 3_612,
+    "packages": 3_616,
     "checking": 12_687,
     "building": 3_050,
     "reporting": 2_321,
