@@ -35,7 +35,7 @@ ORDER = (
 """Packages in levels: each imports only from levels above its own."""
 
 BUDGETS: Mapping[str, int] = {
-    "system": 623,
+    "system": 624,
     "(foundation)": 2_872,
     "stores": 335,
     "files": 3_057,

@@ -543,8 +543,9 @@ def rmdir(path: Path, *, dir_fd: int | None = None) -> None:
         _remove(path, dir_fd, _OF_FOLDER)
     except PermissionError:
         whole = _path_in(path, dir_fd)
-        for each in [descriptor for descriptor, name in _folders.items() if name == whole]:
-            close(each)
+        for descriptor, name in list(_folders.items()):  # other threads may open further ones
+            if name == whole:
+                close(descriptor)
         _remove(path, dir_fd, _OF_FOLDER)
 
 
