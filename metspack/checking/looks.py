@@ -7,6 +7,7 @@ from contextlib import closing
 from itertools import chain, islice
 from pathlib import Path
 
+from metspack.checking.eark.profiles import Profile
 from metspack.checking.held import SegmentLook
 from metspack.checking.options import Level, Looking
 from metspack.checking.reconciliation import BYTES_OF_A_FILE, parts_of
@@ -60,6 +61,8 @@ def _looks(root: Path, looking: Looking) -> Iterator[tuple[SegmentLook, int]]:
     statuses = reading.statuses(root, (), MANIFESTS.values())
     manifests = tuple(name for name, found in zip(MANIFESTS, statuses, strict=True) if found)
     found = (each for each in places(root) if not (each[2] and looking.level.hashes))
+    if looking.profile not in {Profile.AUTO, Profile.RECOMMENDATION}:
+        found = (each for each in found if each[1] != each[0].rpartition(b"/")[0])  # representations
     while some := list(islice(found, _AT_ONCE)):
         statuses = reading.statuses(root, (), [os.fsdecode(pack or mets) for mets, _, pack in some])
         for (mets, data, pack), status in zip(some, statuses, strict=True):

@@ -149,7 +149,7 @@ class PackageCheck:
     def _links(self) -> Iterator[Finding]:
         """Read the package's METS, all METS below, and METS that no METS names."""
         catalogue, places, each, index = self._catalogue, self._places, self._package, self._index
-        links = LinkCheck(catalogue, places, index, index.number(each), self._looking)
+        links = LinkCheck(catalogue, places, index, index.number(each), self._claims)
         if each.mets is None:
             is_eark = self._looking.profile not in {Profile.AUTO, Profile.RECOMMENDATION}
             name = CSIP_METS if is_eark else PLAIN_METS
@@ -231,7 +231,7 @@ class PackageCheck:
     def _judgement(self) -> Judgement:
         from metspack.checking.eark.package import Judgement  # noqa: PLC0415 -- its tables are large
 
-        return Judgement(self._catalogue, self._places, self._claims, self._looking)
+        return Judgement(self._catalogue, self._places, self._claims)
 
     @cached_property
     def _fixity(self) -> Fixity:

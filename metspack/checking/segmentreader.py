@@ -33,12 +33,11 @@ from metspack.locations import mappingtxt
 from metspack.mets import CSIP_METS, PLAIN_METS, REPRESENTATIONS_FOLDER, is_mets_name, schema
 from metspack.mets.fastreader import Run, condensed
 from metspack.mets.links import Mptr
-from metspack.mets.reader import Fact, File, Fptr, Identified, Root, StatedObject
+from metspack.mets.reader import Fact, File, Fptr, Identified, StatedObject
 from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.packages.metsfiles import PlainRun, has_archive, may_be_children, plain_files
 from metspack.system import os
 
-_EARK = "dilcis.eu"
 _OF_REPRESENTATIONS = frozenset({Standard.CSIP, Standard.SIARD})  # whatever the package claims
 # The list of LOBs beside an archive: its lines are compared as rows.
 _LOB_MANIFEST = b"manifest.txt"
@@ -238,7 +237,7 @@ class _MetsReader:
         self._survey = None
         if look.is_representation:
             from metspack.checking.eark.faults import Faults  # noqa: PLC0415 -- its tables are large
-            from metspack.checking.eark.package import Survey  # noqa: PLC0415
+            from metspack.checking.eark.survey import Survey  # noqa: PLC0415
 
             self._survey = Survey(Faults(_OF_REPRESENTATIONS), is_package=False)
 
@@ -254,11 +253,12 @@ class _MetsReader:
             raise DifferenceError
         if self._survey is None:
             self._ready.append((_METS, size, ""))
+        else:
+            self._survey.end()
+        if opening.is_csip if self._survey is None else self._survey.faults:
+            raise DifferenceError  # a package's METS is surveyed file by file
         self._check_ids()
         yield from self._ready
-        outline = None if self._survey is None else self._survey.sound_outline()
-        if self._survey is not None and outline is None:
-            raise DifferenceError
         yield AgreedSegment(
             mets=look.mets,
             data=look.data,
@@ -272,7 +272,7 @@ class _MetsReader:
             algorithm=self._algorithm,
             kept=tuple((look.above + name, size) for name, size in self._kept),
             stems=frozenset(self._stems),
-            outline=outline,
+            outline=None if self._survey is None else self._survey.outline,
             are_placed=self._survey is not None and self._are_placed,
         )
 
@@ -285,7 +285,7 @@ class _MetsReader:
     def _read(self, content: Content) -> Iterator[Statement]:
         name = os.fsdecode(self._look.mets)
         validation = schema.Validation(schema.project_grammar())
-        budgets, sink = self._look.budgets, None if self._survey is None else self._survey.elements.feed
+        budgets, sink = self._look.budgets, None if self._survey is None else self._survey.feed
         with References(name, budgets) as references:
             blocks = reading.blocks(content.chunks(), self._hashers.update)
             with closing(validation.watched(blocks)) as watched:
@@ -328,9 +328,6 @@ class _MetsReader:
             self._division = each.div
             if each.is_of_part or not each.is_upward:
                 raise DifferenceError
-        is_eark = isinstance(each, Root) and _EARK in (each.profile or "").lower()
-        if is_eark and not self._look.data:
-            raise DifferenceError  # folders are held against METS then
         self._facts.append(each)
         if len(self._facts) > _MOST_FACTS:
             raise DifferenceError

@@ -25,6 +25,7 @@ from metspack.mets import fastreader, schema
 from metspack.model import Severity
 from metspack.reporting.facts import facts_of
 from metspack.reporting.model import ReportFacts
+from tests.conftest import CHECKOUT
 from tests.findings import ordered
 from tests.laws import law
 from tests.packages import forge
@@ -267,7 +268,8 @@ def opened(
         patch.setattr(os, "open", suite_watch.noting(found))
         list(check(package, level))
     files = (Path(path) for path, _ in found)
-    return Counter(each.relative_to(package).as_posix() for each in files if each.is_file()), len(whole)
+    inside = (each for each in files if package in each.parents and each.is_file())
+    return Counter(each.relative_to(package).as_posix() for each in inside), len(whole)
 
 
 def test_no_file_is_opened_twice_and_no_mets_read_twice_also_with_a_file_missing_in_each_folder(
@@ -288,6 +290,23 @@ def test_no_file_is_opened_twice_and_no_mets_read_twice_also_with_a_file_missing
         assert {each.code for each in check(package)} == code
         for folder in (FIRST, SECOND):
             min((package / folder).rglob("*.bin")).unlink()
+
+
+@pytest.mark.parametrize("few", [0, looks.FEW])
+def test_each_mets_of_an_e_ark_package_is_read_once_also_with_a_file_missing_in_each_folder(
+    few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = Path(
+        shutil.copytree(CHECKOUT / "samples/northwind/golden/Northwind-csip", tmp_path / "package")
+    )
+    monkeypatch.setattr(looks, "FEW", few)
+    for _ in range(2):
+        counts, whole = opened(package, monkeypatch)
+        again = sorted(count for path, count in counts.items() if path.endswith("METS.xml") and count > 1)
+        assert again == [2, 5]  # the beginning of the parent's, and of the child whose manifests are asked
+        assert whole == len(list(package.rglob("METS.xml")))
+        for folder in {each.parent for each in package.rglob("*_r*.*")}:
+            min(folder.glob("*_r*.*")).unlink()
 
 
 # --- a package of one METS ----------------------------------------------------------------------------

@@ -181,6 +181,12 @@ class Faults:
             key = id_, need or requirement.need
             self._faults.setdefault(key, _FailedDemand(requirement, line, place, found)).count += 1
 
+    def take(self, others: Faults) -> None:
+        """Record the faults of other records that break one of these standards."""
+        for key, each in others._faults.items():
+            if each.requirement.standard in self.standards:
+                self._faults[key] = replace(each)
+
     def demand(self, place: str, element: MetsElement, _parent: MetsElement) -> None:
         """Record the attributes of an element at a place that are absent, blank or of another value."""
         for each in demanded()[place]:

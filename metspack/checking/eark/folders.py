@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from metspack import safexml
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.eark import profiles
 from metspack.checking.eark.outline import REPRESENTATIONS, Outline
 from metspack.checking.eark.profiles import Opening, Profile
 from metspack.checking.eark.requirements import USES, Need, Standard, Version, none_but, quoted
+from metspack.checking.held import AgreedSegment
 from metspack.checking.options import Looking
 from metspack.checking.tree import CheckedTree
+from metspack.containers.ipreader import Content
 from metspack.errors import MetspackError
 from metspack.files.paths import folder_of, shown, span_below
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, is_mets_name
@@ -23,6 +27,7 @@ from metspack.system import os
 
 if TYPE_CHECKING:
     from metspack.checking.eark.faults import Faults
+    from metspack.checking.eark.survey import Survey
 
 _DOCUMENTS = "SELECT path, found IS NOT NULL FROM mets WHERE ok ORDER BY id"
 _FIRST = "SELECT path, kind FROM disk WHERE path > ? AND path < ? ORDER BY path LIMIT 1"
@@ -78,6 +83,7 @@ class CataloguedFiles:
 
 METS = CSIP_METS.encode()
 FOLDER = f"{REPRESENTATIONS_FOLDER}/".encode()
+_NO_OPENING = Opening()
 _LIKE = re.compile(r"[^0-9a-z]+")
 PLACED = re.compile(r"s\d+_t\d+_c\d+/seg_\d+/t\d+_c\d+(?:_[a-z]\d+)*_r\d+\.\w+")
 """A LOB in its segment, or a part of one; a part's suffix is a valid end of an extension."""
@@ -221,19 +227,17 @@ class Claims:
         self._catalogue = catalogue
         self._holdings = CataloguedFiles(catalogue)
         self._places = places
-        self._profile = looking.profile
+        self.looking = looking
         self._package = package
+        self._openings: dict[bytes, Opening] = {}
+        self._surveys: dict[bytes, Survey] = {}
         self.of = cache(self._standards_of)
 
     def packages(self) -> Iterator[tuple[bytes, bool, frozenset[Standard]]]:
-        """Yield each package METS that claims standards, whether it is elsewhere, and the standards.
-
-        Each is read up to the end of its header.
-        """
-        if self._profile is not Profile.RECOMMENDATION:
+        """Yield each package METS that claims standards, whether it is elsewhere, and the standards."""
+        if self.looking.profile is not Profile.RECOMMENDATION:
             for path, is_elsewhere in self._catalogue.rows(_DOCUMENTS):
-                is_inside = path.lower().split(b"/")[-3:-2] == [FOLDER[:-1]]
-                if not is_inside and (standards := self.of_package(path)):
+                if not _is_inside(path) and (standards := self.of_package(path)):
                     yield path, bool(is_elsewhere), standards
 
     @property
@@ -254,18 +258,48 @@ class Claims:
         """Return the standards that hold for the METS of a package."""
         folder = folder_of(path)
         is_laid_out = path.endswith(METS) and self._holdings.has_folder(folder + FOLDER[:-1])
-        return profiles.of_package(self._profile, self.opening(path), is_laid_out=is_laid_out)
+        return profiles.of_package(self.looking.profile, self.opening(path), is_laid_out=is_laid_out)
+
+    def _held(self, mets: bytes) -> AgreedSegment | None:
+        segment = self._places.agreement.holding(mets)
+        return segment if segment is not None and segment.mets == mets else None
 
     def opening(self, path: bytes) -> Opening:
         """Return the attributes of a METS's root and header, empty ones if it is unreadable."""
-        segment = self._places.agreement.holding(path)
-        if segment is not None and segment.mets == path:
+        if (segment := self._held(path)) is not None:
             return segment.opening
-        try:
-            with self._places.content(path) as content:
-                return profiles.opening(content.blocks())
-        except (OSError, MetspackError):
-            return Opening()  # its fault has been reported
+        if path not in self._openings:
+            with suppress(OSError, MetspackError), self._places.content(path) as content:
+                self._keep_opening(path, content)
+        return self._openings.get(path, _NO_OPENING)  # its fault has been reported
+
+    def _keep_opening(self, path: bytes, content: Content) -> None:
+        found = profiles.opening(content.blocks())
+        self._openings[path] = found if found.is_csip else _NO_OPENING
+
+    def survey(self, path: bytes, content: Content) -> Survey | None:
+        """Begin the survey of a METS that is read, and return it, or None without a standard."""
+        with suppress(safexml.XmlError):
+            self._keep_opening(path, content)
+        if self.looking.profile is Profile.RECOMMENDATION or not (self.of(path) or self.of_package(path)):
+            return None
+        from metspack.checking.eark.faults import Faults  # noqa: PLC0415 -- its tables are large
+        from metspack.checking.eark.survey import Survey  # noqa: PLC0415
+
+        folder = b"/".join((*path.split(b"/")[:-3], b""))
+        above = self._holdings.mets_in(folder) if _is_inside(path) else None
+        version, _ = profiles.version_of(self.opening(path), self.opening(above) if above else None)
+        self._surveys[path] = Survey(Faults(frozenset(Standard), version), is_package=not _is_inside(path))
+        return self._surveys[path]
+
+    def outline(self, path: bytes, faults: Faults | None = None) -> Outline | None:
+        """Return the outline of a surveyed METS, or None; record its faults in ``faults``."""
+        if (segment := self._held(path)) is not None:
+            return segment.outline
+        survey = self._surveys.get(path)
+        if survey is not None and faults is not None:
+            faults.take(survey.faults)
+        return None if survey is None else survey.outline
 
     def _standards_of(self, path: bytes) -> frozenset[Standard]:
         """Return the standards that hold for a METS or an archive of a package or representation."""
@@ -281,7 +315,12 @@ class Claims:
             return of_package - {Standard.SIP}
         is_database = Standard.SIARD in of_package
         opening = self.opening(representation)
-        return profiles.of_representation(self._profile, opening, is_database=is_database)
+        return profiles.of_representation(self.looking.profile, opening, is_database=is_database)
+
+
+def _is_inside(path: bytes) -> bool:
+    """Return whether a METS is in a folder for a representation."""
+    return path.lower().split(b"/")[-3:-2] == [FOLDER[:-1]]
 
 
 def are_placed(folder: bytes, names: Iterable[str]) -> bool:

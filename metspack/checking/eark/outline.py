@@ -48,7 +48,10 @@ class Outline:
     ``unpointed`` those of them without an mptr, with whether they have an ID; ``marked`` counts the files
     by the content that they state. ``outside`` are the IDs of groups whose files are outside the package;
     ``typed`` are metadata files, documentation and schemas with their media types; ``labels`` are the
-    first labels of all divisions.
+    first labels of all divisions, and ``unlike`` those of top divisions that differ from the OBJID, with
+    their lines. ``references`` are the section of each mdRef by its line and location; a line on which files
+    or divisions begin too has an empty section besides. ``identified`` are the requirements on the IDs of
+    divisions by line and ID.
     """
 
     is_package: bool = True
@@ -65,6 +68,9 @@ class Outline:
     outside: set[str] = field(default_factory=set)
     typed: list[TypedFile] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
+    unlike: list[tuple[int, str]] = field(default_factory=list)
+    references: dict[int, dict[str, str]] = field(default_factory=dict)
+    identified: dict[tuple[int, str], str] = field(default_factory=dict)
     is_complete: bool = True
 
     def has_room(self, kept: Sized) -> bool:

@@ -6,48 +6,26 @@ The requirements and their codes are large tables, loaded only for packages that
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache, partial
-from typing import Any
 
 from metspack import mediatypes, uris
 from metspack.checking import grouping
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
 from metspack.checking.eark import folders, profiles, siard
-from metspack.checking.eark.faults import (
-    MAY_BREAK_REQUIREMENTS,
-    NAMED,
-    Faults,
-    broken_by,
-    demanded,
-    is_registered,
-)
-from metspack.checking.eark.folders import (
-    FOLDER,
-    PLACED,
-    CataloguedFiles,
-    Claims,
-    Representation,
-)
-from metspack.checking.eark.outline import DOCUMENTATION, SCHEMAS, Outline, StatedFileGroup
+from metspack.checking.eark.faults import MAY_BREAK_REQUIREMENTS, NAMED, Faults, broken_by
+from metspack.checking.eark.folders import FOLDER, PLACED, CataloguedFiles, Claims, Representation
+from metspack.checking.eark.outline import Outline, StatedFileGroup
 from metspack.checking.eark.profiles import Opening, Profile
-from metspack.checking.eark.requirements import NEWEST, Need, Requirement, Standard, Version, quoted
-from metspack.checking.eark.sections import FileSection, Header, Sections, sections_of_references
-from metspack.checking.eark.structmap import Structure, identified_divisions
+from metspack.checking.eark.requirements import Need, Requirement, Standard, quoted
 from metspack.checking.files import bags
-from metspack.checking.options import Level, Looking
 from metspack.checking.tree import CheckedTree
 from metspack.errors import MetspackError
 from metspack.files.paths import folder_of, shown
 from metspack.layouts.names import ARCHIVE_BYTES, SIARD, is_archive
 from metspack.locations import mappingtxt
 from metspack.mets import PLAIN_METS
-from metspack.mets.elements import MAP, Elements
-from metspack.mets.fastreader import Run
-from metspack.mets.reader import File
 from metspack.model import Finding
 from metspack.system import os
 
@@ -60,77 +38,22 @@ _IS_SWAPPED = "SELECT 1 FROM fault WHERE path = ? AND code = ?"
 _OK = "SELECT 1 FROM mets WHERE path = ? AND ok"
 
 
-def surveyed(blocks: Iterable[bytes], faults: Faults, *, is_package: bool) -> Outline:
-    """Read a METS document and return its outline; broken requirements go to ``faults``.
-
-    ``is_package`` is false for the METS of a representation. Raises ``XmlError`` for a document that is not
-    well-formed.
-    """
-    survey = Survey(faults, is_package=is_package)
-    survey.elements.read(blocks)
-    survey.finish()
-    return survey.outline
-
-
-class Survey:
-    """A survey of one document by its ``elements``; broken requirements go to ``faults``."""
-
-    def __init__(self, faults: Faults, *, is_package: bool) -> None:
-        self._faults = faults
-        self.elements = Elements()
-        self.outline = Outline(is_package=is_package)
-        given = (self.elements, self.outline, faults)
-        Sections(*given)
-        self._parts = (Header(*given), FileSection(*given), Structure(*given))
-        for place in demanded():
-            # CSIP's XPath of pointers matches every structMap; they are required in the CSIP structMap.
-            path = place.replace("mets/structMap/", f"{MAP}/")
-            self.elements.handle({path: partial(faults.demand, place)})
-
-    def takes(self, run: Run) -> bool:
-        """Return whether the first element of a run stands for all the others.
-
-        Pointers, and locations of documentation and schemas, are checked one by one.
-        """
-        if not isinstance(run.fact, File):
-            return False
-        if not all(all(map(str.strip, column)) for column in run.columns.values()):
-            return False
-        if not all(map(is_registered, set(run.columns.get("mimetype", ())))):
-            return False
-        return not any(group.startswith((DOCUMENTATION, SCHEMAS)) for group in run.fact.groups)
-
-    def sound_outline(self) -> Outline | None:
-        """Return the outline of a completely fed document, or None when it breaks a requirement."""
-        self.elements.feed(b"", final=True)
-        self.elements.close()
-        self.finish()
-        return None if self._faults else self.outline
-
-    def finish(self) -> None:
-        """Check the requirements that need the whole document."""
-        for each in self._parts:
-            each.finish()
-
-
 class Judgement:
     """The judgement of the packages of one catalogue, by the standards that each claims."""
 
-    def __init__(self, catalogue: Catalogue, places: CheckedTree, claims: Claims, looking: Looking) -> None:
+    def __init__(self, catalogue: Catalogue, places: CheckedTree, claims: Claims) -> None:
         self._catalogue = catalogue
         self._holdings = CataloguedFiles(catalogue)
         self._places = places
         self._claims = claims
-        self._profile = looking.profile
-        self._reads_heads = looking.level > Level.LINKS
+        self._profile = claims.looking.profile
         self._shared = grouping.SharedFaults("found")
-        self._noted_in = cache(self._notes_of)
 
     def findings(self, claimed: Iterable[tuple[bytes, bool, frozenset[Standard]]]) -> Iterator[Finding]:
         """Yield a finding for each requirement that the ``claimed`` packages break.
 
-        Each METS is read once more. A requirement that all METS of packages, or all METS of representations,
-        break in the same way is one finding.
+        A requirement that all METS of packages, or all METS of representations, break in the same way is one
+        finding.
         """
         for path, is_elsewhere, standards in claimed:
             yield from self._package(path, standards, is_elsewhere=is_elsewhere)
@@ -158,21 +81,20 @@ class Judgement:
         if is_archive(shown(mets)):
             return broken_by(code, "")
         element, attribute = facts.get("element"), facts.get("attribute")
+        outline = self._claims.outline(mets) or Outline()
         if code == Code.NOT_VALID.id:
             # No requirement covers content, or unknown attributes.
             invalid = _INVALID.match(facts.get("reason", ""))
             element, attribute = invalid.groups() if invalid else ("", "")
         elif code == Code.ID_TWICE.id and element == "div":
-            return NAMED.get(self._noted_in(mets, identified_divisions).get((line, facts["found"]), ""))
+            return NAMED.get(outline.identified.get((line, facts["found"]), ""))
         elif code == Code.CHILD_MISSING.id:
             above = folder_of(mets) + FOLDER
             inside = facts.get("expected", "").encode("utf-8", "surrogateescape").startswith(above)
             element = "mptr" if inside else ""
         elif code == Code.METS_MISSING.id:
             element = ""
-        if element in {None, "mdRef"} and (
-            sections := self._noted_in(mets, sections_of_references).get(line)
-        ):
+        if element in {None, "mdRef"} and (sections := outline.references.get(line)):
             href = facts.get("href", finding.path.removeprefix(shown(folder_of(mets))))
             kinds = set(sections.values())
             section = sections.get(href) or (kinds.pop() if len(kinds) == 1 else "")
@@ -184,15 +106,6 @@ class Judgement:
                 return found
         return None
 
-    def _notes_of(
-        self, mets: bytes, note: Callable[[Iterable[bytes], dict[Any, Any]], None]
-    ) -> dict[Any, Any]:
-        """Return the notes on a METS, which is read once for each kind of notes."""
-        found: dict[Any, Any] = {}
-        with suppress(OSError, MetspackError), self._places.content(mets) as content:
-            note(content.blocks(), found)
-        return found
-
     def _package(
         self, path: bytes, standards: frozenset[Standard], *, is_elsewhere: bool
     ) -> Iterator[Finding]:
@@ -201,8 +114,8 @@ class Judgement:
         # All files are compared with METS, except those of representations.
         self._places.agreement.put_all_back(representations=False)
         opening = self._claims.opening(path)
-        faults = self._faults(standards, opening, opening.version)
-        outline = self._survey(path, faults, is_package=True)
+        faults = self._faults(standards, opening)
+        outline = self._claims.outline(path, faults)
         if outline is None:
             return
         name = shown(folder[:-1]).rpartition("/")[2] if folder else self._claims.root
@@ -220,9 +133,12 @@ class Judgement:
         for each in found:
             yield from self._representation(each, outline.group_of(each.name), opening)
 
-    def _faults(self, standards: frozenset[Standard], stated: Opening, version: Version | None) -> Faults:
+    def _faults(
+        self, standards: frozenset[Standard], opening: Opening, package: Opening | None = None
+    ) -> Faults:
         """Return an empty record of faults; an unlisted version that no option chose is uncertain."""
-        is_certain = self._profile is not Profile.AUTO or not stated.nearness
+        version, nearness = profiles.version_of(opening, package)
+        is_certain = self._profile is not Profile.AUTO or not nearness
         return Faults(standards, version, is_certain=is_certain)
 
     def _representation(
@@ -233,12 +149,8 @@ class Judgement:
         is_database = group is not None and (group.content or "").lower().startswith("citssiard")
         opening = self._claims.opening(each.mets)
         standards = profiles.of_representation(self._profile, opening, is_database=is_database)
-        stated = package if opening.version is None or opening.nearness else opening
-        faults = self._faults(standards, stated, stated.version or (opening.version and NEWEST))
-        segment = self._places.agreement.holding(each.mets)
-        if faults.version is not NEWEST:
-            segment = None  # it agrees with the newest
-        outline = self._survey(each.mets, faults, is_package=False) if segment is None else segment.outline
+        faults = self._faults(standards, opening, package)
+        outline = self._claims.outline(each.mets, faults)
         if outline is None:
             return
         _judge_profile(outline, faults, self._profile, opening, package)
@@ -250,7 +162,7 @@ class Judgement:
 
     def _judge_types(self, folder: bytes, outline: Outline, faults: Faults) -> None:
         """Compare media types of metadata files, documentation and schemas with the first bytes."""
-        for rule, href, kind, line, place in outline.typed if self._reads_heads else ():
+        for rule, href, kind, line, place in outline.typed:
             try:
                 path = self._places.resolved(folder + os.fsencode(PLAIN_METS), uris.located(href))
                 with self._places.content(path) as content:
@@ -320,13 +232,6 @@ class Judgement:
             if name == mappingtxt.NAME.encode() and folder not in beside:
                 faults.add("SIARD_19b", line, quoted(shown(path)))
 
-    def _survey(self, path: bytes, faults: Faults, *, is_package: bool) -> Outline | None:
-        try:
-            with self._places.content(path) as content:
-                return surveyed(content.blocks(), faults, is_package=is_package)
-        except (OSError, MetspackError):
-            return None
-
 
 def _judge_profile(
     outline: Outline, faults: Faults, profile: Profile, opening: Opening, package: Opening | None = None
@@ -341,6 +246,8 @@ def _judge_profile(
     wanted = siard.ROOT_PROFILE if outline.is_package else siard.REPRESENTATION_PROFILE
     if named != wanted and not (is_auto and profiles.is_eark(named)):
         faults.add("SIARD_5" if outline.is_package else "SIARD_12", outline.line, quoted(named))
+    for line, label in outline.unlike:
+        faults.add("CSIP86", line, label)
     if named not in profiles.SIP_PROFILES and not (is_auto and named == siard.ROOT_PROFILE):
         faults.add("SIP2", outline.line, f"{quoted(named)}{note}")
     is_new = package is None or package.root.get("PROFILE") != opening.root.get("PROFILE")

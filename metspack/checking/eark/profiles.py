@@ -105,6 +105,16 @@ def opening(blocks: Iterable[bytes]) -> Opening:
     return Opening(root=root, header=header)
 
 
+def version_of(found: Opening, package: Opening | None = None) -> tuple[Version | None, str]:
+    """Return the version that holds for a METS, if any, and why it replaces the stated one.
+
+    An absent or unlisted version of a representation's METS is that of its ``package``.
+    """
+    is_listed = found.version is not None and not found.nearness
+    stated = found if package is None or is_listed else package
+    return stated.version or (found.version and NEWEST), stated.nearness
+
+
 def of_package(profile: Profile, found: Opening, *, is_laid_out: bool) -> frozenset[Standard]:
     """Return the standards that a package's METS is checked against.
 

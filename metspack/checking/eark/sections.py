@@ -5,7 +5,6 @@ The sections are metsHdr with the root, dmdSec, amdSec and fileSec. A file takes
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from metspack import uris
@@ -29,7 +28,7 @@ from metspack.checking.eark.requirements import (
     none_but,
     quoted,
 )
-from metspack.mets.elements import FILE, GROUP, MAP, Elements, MetsElement, ReadingDone
+from metspack.mets.elements import FILE, GROUP, MAP, Elements, MetsElement
 
 _OTHER = "csip:OTHERCONTENTINFORMATIONTYPE"
 _FOLDERS = {DOCUMENTATION: ("CSIPSTR16", "documentation"), SCHEMAS: ("CSIPSTR15", "schemas")}
@@ -49,7 +48,6 @@ class FileSection:
     def __init__(self, elements: Elements, outline: Outline, faults: Faults) -> None:
         self._outline = outline
         self._faults = faults
-        self._is_of_sip = outline.is_package and Standard.SIP in faults.standards
         self._line = 0
         self._are_outside = True
         self._folder: tuple[str, str] | None = None
@@ -108,7 +106,7 @@ class FileSection:
         if above.path == GROUP:
             above.count += 1
         self._faults.judge_type("CSIP68", file.get("MIMETYPE"), file.line, file.get("ID"))
-        for name, rule in _FORMATS.items() if self._is_of_sip else ():
+        for name, rule in _FORMATS.items() if self._outline.is_package else ():
             if not file.attributes.get(name, "x").strip():
                 ids = self._faults.tables[Standard.SIP].ids
                 self._faults.add(ids[rule], file.line, quoted(file.get(name)), file.get("ID"))
@@ -181,6 +179,9 @@ class Sections:
         for path in _SECTIONS:
             starts = {path: self._start_section, f"{path}/mdRef": self._start_reference}
             elements.handle(starts, {path: self._end_section})
+        for path in (*_SECTIONS, "mets/amdSec/techMD", "mets/amdSec/sourceMD"):
+            elements.handle({f"{path}/mdRef": self._note_section})
+        elements.handle(dict.fromkeys(("mets/fileSec", "mets/structMap", MAP), self._note_files))
 
     def _start_administrative(self, section: MetsElement, _mets: MetsElement) -> None:
         if self._outline.administrative:
@@ -207,33 +208,19 @@ class Sections:
         if rules.folder and href and not _is_in(href, *rules.folder):
             self._faults.add(rules.place, reference.line, quoted(href), place)
 
+    def _note_section(self, reference: MetsElement, section: MetsElement) -> None:
+        if len(self._outline.references) < KEPT:
+            href = reference.get("xlink:href").strip()
+            segments = _segments(href)
+            sections = self._outline.references.setdefault(reference.line, {})
+            sections[href if segments is None else "/".join(segments)] = section.path.rpartition("/")[2]
+
+    def _note_files(self, element: MetsElement, _mets: MetsElement) -> None:
+        self._outline.references.get(element.line, {})[""] = ""
+
     def _end_section(self, section: MetsElement, _above: MetsElement) -> None:
         if not section.count:
             self._faults.add(_SECTIONS[section.path].reference, section.line, "none", section.get("ID"))
-
-
-def sections_of_references(blocks: Iterable[bytes], found: dict[int, dict[str, str]]) -> None:
-    """Fill in the section of each mdRef by its line and location.
-
-    A line on which the fileSec begins too has an empty section besides. Raises ``XmlError``.
-    """
-    elements = Elements()
-
-    def refer(reference: MetsElement, section: MetsElement) -> None:
-        if len(found) < KEPT:
-            href = reference.get("xlink:href").strip()
-            segments = _segments(href)
-            name = section.path.rpartition("/")[2]
-            found.setdefault(reference.line, {})[href if segments is None else "/".join(segments)] = name
-
-    def stop(element: MetsElement, _mets: MetsElement) -> None:
-        found.get(element.line, {})[""] = ""
-        raise ReadingDone
-
-    for path in (*_SECTIONS, "mets/amdSec/techMD", "mets/amdSec/sourceMD"):
-        elements.handle({f"{path}/mdRef": refer})
-    elements.handle({"mets/fileSec": stop, "mets/structMap": stop, MAP: stop})
-    elements.read(blocks)
 
 
 _CODED = "IDENTIFICATIONCODE"

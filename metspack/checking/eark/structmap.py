@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from urllib.parse import unquote
 
 from metspack.checking.eark.faults import Faults, demanded
@@ -55,6 +55,7 @@ class Structure:
             },
             {MAP: self._end_map, DIVISION: self._end_division},
         )
+        elements.handle({f"{MAP}/div": self._identify, DIVISION: self._identify})
 
     def finish(self) -> None:
         """Check the requirements that need the whole structMap."""
@@ -112,8 +113,18 @@ class Structure:
 
     def _start_top(self, top: MetsElement, element: MetsElement) -> None:
         element.count += 1
-        if top.attributes.get("LABEL") != self._outline.root.get("OBJID"):
-            self._faults.add("CSIP86", top.line, quoted(top.attributes.get("LABEL")))
+        outline = self._outline
+        if top.attributes.get("LABEL") != outline.root.get("OBJID") and len(outline.unlike) < KEPT:
+            outline.unlike.append((top.line, quoted(top.attributes.get("LABEL"))))
+
+    def _identify(self, division: MetsElement, _above: MetsElement) -> None:
+        """Note the requirement on the ID of a division by its line and ID."""
+        label, place = division.get("LABEL"), division.path
+        is_representation = place == DIVISION and label.startswith(f"{REPRESENTATIONS}/")
+        demands = demanded().get(f"{place}[@LABEL='{label}']" if place == DIVISION else place, ())
+        for rule in ["CSIP106"] if is_representation else [each.id for each in demands]:
+            if len(self._outline.identified) < KEPT:
+                self._outline.identified[division.line, division.get("ID").strip()] = rule
 
     def _keep_pointer(self, pointer: MetsElement, division: MetsElement) -> None:
         if self._outline.has_room(division.children):
@@ -207,22 +218,3 @@ class Structure:
                 self._faults.add("CSIP108", pointer.line, quoted(title), label)
         elif led != named and led in {each.representation.casefold() for each in self._outline.groups}:
             self._faults.add("CSIP109", pointer.line, quoted(href), label)
-
-
-def identified_divisions(blocks: Iterable[bytes], found: dict[tuple[int, str], str]) -> None:
-    """Fill in the requirement on the ID of a division in CSIP's structMap, by its line and ID.
-
-    Raises ``XmlError`` for a document that is not well-formed.
-    """
-    elements = Elements()
-
-    def start(division: MetsElement, _above: MetsElement) -> None:
-        label, place = division.get("LABEL"), division.path
-        is_representation = place == DIVISION and label.startswith(f"{REPRESENTATIONS}/")
-        demands = demanded().get(f"{place}[@LABEL='{label}']" if place == DIVISION else place, ())
-        for rule in ["CSIP106"] if is_representation else [each.id for each in demands]:
-            if len(found) < KEPT:
-                found[division.line, division.get("ID").strip()] = rule
-
-    elements.handle({f"{MAP}/div": start, DIVISION: start})
-    elements.read(blocks)

@@ -12,6 +12,7 @@ from metspack import uris
 from metspack.checking import grouping
 from metspack.checking.catalogue import Catalogue, Mark, nearest_file
 from metspack.checking.codes import Code, Rule
+from metspack.checking.eark.folders import Claims
 from metspack.checking.links import swaps
 from metspack.checking.links.mounting import (
     METS_IN_A_FOLDER,
@@ -25,7 +26,7 @@ from metspack.checking.links.mounting import (
 )
 from metspack.checking.links.objids import ObjidIndex
 from metspack.checking.mets.documents import DocumentReader
-from metspack.checking.options import Level, Looking
+from metspack.checking.options import Level
 from metspack.checking.similarity import RecentEdits, TextEdit, likeness, nearest
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import unpacked_name
@@ -186,10 +187,11 @@ class LinkCheck:
     """The check of a package's links: reads its METS from the top down into the catalogue."""
 
     def __init__(
-        self, catalogue: Catalogue, places: CheckedTree, index: ObjidIndex, root: int, looking: Looking
+        self, catalogue: Catalogue, places: CheckedTree, index: ObjidIndex, root: int, claims: Claims
     ) -> None:
         self._catalogue = catalogue
-        self._looking = looking
+        self._claims = claims
+        self._looking = looking = claims.looking
         self._places = places
         self._index = index
         self._root = root
@@ -239,7 +241,7 @@ class LinkCheck:
         while (row := self._catalogue.row(sql, self._last)) is not None:
             number, path, parent = row
             self._last = number
-            yield from DocumentReader(self._catalogue, self._places, number, path, self._looking).findings()
+            yield from DocumentReader(self._catalogue, self._places, number, path, self._claims).findings()
             (objid,) = self._catalogue.row("SELECT objid FROM mets WHERE id = ?", number) or (None,)
             mets = LinkingMets(number, path, parent, objid)
             yield from self._upward.findings(number)

@@ -13,9 +13,9 @@ from metspack import digests, safexml, uris
 from metspack.checking.archives import forms
 from metspack.checking.catalogue import PUT_OBJECT, Batch, Catalogue, Mark, Row
 from metspack.checking.codes import Code
+from metspack.checking.eark.folders import Claims
 from metspack.checking.mets.entries import FILES, PUT_ENTRY, FileGroups
 from metspack.checking.mets.references import References
-from metspack.checking.options import Looking
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content, PackedError
 from metspack.errors import MetspackError, StoreError
@@ -25,7 +25,7 @@ from metspack.files.reading import HolesRefused
 from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import SEGMENT_GROUP, FolderStyle
 from metspack.mets import is_mets_name, reader, schema
-from metspack.mets.fastreader import Run, check_links, condensed
+from metspack.mets.fastreader import Run, Sink, check_links, condensed
 from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare
 from metspack.mets.notes import SOURCE, note
 from metspack.mets.schema import Blocks, Grammar, Validation
@@ -170,13 +170,14 @@ class DocumentReader:
     """Reads one METS document into the catalogue, where ``mets.id`` is its number."""
 
     def __init__(
-        self, catalogue: Catalogue, places: CheckedTree, mets: int, path: bytes, looking: Looking
+        self, catalogue: Catalogue, places: CheckedTree, mets: int, path: bytes, claims: Claims
     ) -> None:
         self._catalogue = catalogue
         self._places = places
+        self._claims = claims
         self._mets = mets
         self._path = path
-        self._looking = looking
+        self._looking = looking = claims.looking
         self._grammar = looking.grammar or schema.project_grammar()
         self._name = shown(path)
         self._batch = Batch(catalogue.put_many)
@@ -230,11 +231,13 @@ class DocumentReader:
     def _parse(self, content: Content) -> Iterator[Finding]:
         stated = {name for (name,) in self._catalogue.all(_ALGORITHMS, self._mets)} & digests.OCTETS.keys()
         hashers = digests.Hashers(stated)
+        survey = self._claims.survey(self._path, content)
+        takers = (hashers.update,) if survey is None else (hashers.update, survey.feed)
         validation = Validation(self._grammar)
         budgets = self._looking.budgets
         with References(self._name, budgets) as references:
             try:
-                with closing(validation.watched(self._blocks(content, hashers))) as watched:
+                with closing(validation.watched(self._blocks(content, takers))) as watched:
                     for each in condensed(
                         watched,
                         budgets,
@@ -261,6 +264,8 @@ class DocumentReader:
             if self._looking.strict:
                 yield from strict_findings(self._name, content.blocks, self._grammar)
             yield from references.findings(content.blocks)
+        if survey is not None:
+            survey.end()
         self._catalogue.put("UPDATE mets SET ok = 1 WHERE id = ?", self._mets)
         self._keep_digests(hashers.size, {name: hashers.digest(name).value for name in stated})
 
@@ -269,9 +274,9 @@ class DocumentReader:
         rows = ((self._path, size, name, digest) for name, digest in found.items())
         self._catalogue.put_many(_PUT_READ, rows)
 
-    def _blocks(self, content: Content, hashers: digests.Hashers) -> Iterator[bytes]:
+    def _blocks(self, content: Content, takers: Iterable[Sink]) -> Iterator[bytes]:
         are_links_counted = False
-        for block in reading.blocks(content.chunks(), hashers.update):
+        for block in reading.blocks(content.chunks(), *takers):
             if self._links >= _MANY_LINKS and not are_links_counted:
                 check_links(content.blocks, self._looking.budgets)
                 are_links_counted = True

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from lxml import etree
 
 from metspack.checking import Code, Level, check, explained
-from metspack.checking.eark import package as eark_document
-from metspack.checking.eark import package as eark_package
 from metspack.checking.eark.faults import NAMED, REQUIREMENTS, examples
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.eark.requirements import Need, State
@@ -247,27 +243,6 @@ def test_the_mets_of_a_representation_that_cannot_be_read_is_reported_once(folde
     found = checked(folder)
     assert rules(found) == set()
     assert "X001" in {each.code for each in found}
-
-
-@pytest.mark.parametrize("mets", [PACKAGE_METS, REPRESENTATION_METS])
-def test_a_mets_that_goes_away_before_it_is_judged_is_judged_no_more(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, mets: str
-) -> None:
-    csip.forge(folder, package("<metsHdr ", '<metsHdr ADMID="x" '))
-    edit(folder / PACKAGE_METS, ' TYPE="PHYSICAL"', "")
-    edit(folder / REPRESENTATION_METS, ' TYPE="PHYSICAL"', "")
-    assert rules(checked(folder)) == {"CSIP81"}
-    true = eark_document.surveyed
-
-    def surveyed(document: Iterator[bytes], *rest: Any, is_package: bool, **more: Any) -> Any:
-        if is_package == (mets == PACKAGE_METS):
-            (folder / mets).unlink(missing_ok=True)
-            raise FileNotFoundError(mets)
-        return true(document, *rest, is_package=is_package, **more)
-
-    monkeypatch.setattr(eark_package, "surveyed", surveyed)
-    found = [each for each in checked(folder) if each.code == Code.REQUIREMENT_BROKEN.id]
-    assert mets not in {each.path for each in found}
 
 
 def test_a_child_that_was_found_elsewhere_may_lie_in_any_folder(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import pytest
 from lxml import etree
 
 from metspack.checking.eark.faults import Faults
-from metspack.checking.eark.package import surveyed
 from metspack.checking.eark.requirements import NEWEST, Need, Standard, Version
 from metspack.checking.eark.standards import TABLES, table
+from tests.checking.eark.surveys import surveyed
 from tests.shared_data import shared
 from tests.tables import tabled
 

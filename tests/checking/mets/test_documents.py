@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from metspack.checking import Level, check
 from metspack.checking.catalogue import Catalogue
+from metspack.checking.eark.folders import Claims
 from metspack.checking.mets import documents
 from metspack.checking.mets.documents import DocumentReader
 from metspack.checking.options import Looking
@@ -20,6 +21,7 @@ from metspack.limits import Budgets
 from metspack.mets.fastreader import Sink
 from metspack.mets.reader import METS, XLINK, Fact, Watch, read
 from metspack.model import Finding
+from metspack.packages.delivery import DeliveredPackage
 from metspack.packages.files import FolderTree
 from tests.laws import law
 from tests.tables import tables_of
@@ -49,7 +51,8 @@ def taken(root: Path, document: str) -> tuple[list[Finding], list[list[tuple[Any
     with Catalogue() as catalogue:
         number = catalogue.new_mets(b"a b/mets.xml", None, done=True)
         places = CheckedTree(FolderTree(root), Agreement(root, Looking(), catalogue), 0)
-        found = list(DocumentReader(catalogue, places, number, b"a b/mets.xml", Looking()).findings())
+        claims = Claims(catalogue, places, Looking(), DeliveredPackage(path=root))
+        found = list(DocumentReader(catalogue, places, number, b"a b/mets.xml", claims).findings())
         return found, [list(catalogue.rows(sql)) for sql in TABLES]
 
 
