@@ -44,7 +44,7 @@ BUDGETS: Mapping[str, int] = {
     "siard": 1_997,
     "locations": 2_178,
     "sources": 1_704,
-    "mets": 3_547,
+    "mets": 3_551,
     "planning": 877,
     "inspecting": 550,
     "packages": 3_616,

@@ -356,6 +356,7 @@ def condensed(
     budgets: Budgets | None = None,
     *,
     sink: Sink | None = None,
+    stands: Callable[[Run], bool] | None = None,
     validated: Sink | None = None,
     watch: Watch | None = None,
     has_links: bool = False,
@@ -363,12 +364,13 @@ def condensed(
     """Yield the facts of ``reader.read``, many of one kind as a run; raises as ``reader.read``.
 
     Facts, lines and order are the same. ``mptr`` come in runs only with ``has_links``. ``sink`` is called
-    with the bytes outside runs, after their facts, with white space in place of the runs; ``validated`` with
-    the bytes outside valid runs, to be validated as METS; ``watch`` with the METS elements outside runs.
-    Elements in a run refer to IDs only by ``FILEID``, their ``LOCTYPE`` is URL or absent (of ``mptr`` also
-    OTHER with an ``OTHERLOCTYPE``), and their ``xlink:type`` is constant.
+    with all bytes, before their facts; white space is in place of each run, or of each that the element
+    before it ``stands`` for. ``validated`` is called with the bytes outside valid runs, to be validated as
+    METS, ``watch`` with the METS elements outside runs. Elements in a run refer to IDs only by ``FILEID``,
+    their ``LOCTYPE`` is URL or absent (of ``mptr`` also OTHER with an ``OTHERLOCTYPE``), and their
+    ``xlink:type`` is constant.
     """
-    sinks = sink, validated, watch
+    sinks = sink, stands, validated, watch
     with closing(Condensing(budgets or Budgets(), *sinks, has_links=has_links)) as condensing:
         for block in blocks:
             yield from condensing.take_runs(block, final=False)
@@ -386,17 +388,17 @@ class Condensing(Reader):
         self,
         budgets: Budgets,
         sink: Sink | None,
+        stands: Callable[[Run], bool] | None,
         validated: Sink | None,
         watch: Watch | None,
         *,
         has_links: bool,
     ) -> None:
         super().__init__(budgets, watch)
-        self._sink, self._validated = sink, validated
+        self._sink, self._stands, self._validated = sink, stands, validated
         self._open: list[bytes] = []  # the bytes of a block to be validated
         self._encoding: str | None = None
         self._held = b""
-        self._parsed: list[bytes] = []
         self._pause = _FIRST_PAUSE
         self._skipped = 0
         self._began: tuple[int, int, int, type] | None = None  # depth, offset, facts before, kind
@@ -413,12 +415,16 @@ class Condensing(Reader):
         """Yield the facts and runs of the next bytes, the last with ``final``; raises as ``read``."""
         data, at = self._held + block, 0
         self._held = b""
-        self._parsed, self._open = [], []
+        self._open = []
         while at < len(data):
             if (cut := self._cut(data, at)) is not None:
+                written = data[at : at + cut.size]
+                if self._sink is not None:
+                    is_blank = self._stands is None or self._stands(cut.run)
+                    self._sink(cut.blank if is_blank else written)
                 yield cut.run
                 yield from self._parse_piece(cut.blank)
-                self._open.append(b"" if cut.is_valid else data[at : at + cut.size])
+                self._open.append(b"" if cut.is_valid else written)
                 at += cut.size
             elif not final and self._is_open(data, at):
                 self._held = data[at:]
@@ -427,23 +433,22 @@ class Condensing(Reader):
                 end = self._ending.search(data, min(at + self._skipped, len(data)))
                 stop = len(data) if end is None else end.end()
                 self._skipped = max(0, self._skipped - (stop - at))
-                before = self._fed
-                yield from self._parse_piece(data[at:stop])
-                self._open.append(data[at:stop])
-                self._shape = None if end is None else self._shape_of(data[at:stop], end[0], before)
+                before, written = self._fed, data[at:stop]
+                if self._sink is not None:
+                    self._sink(written)
+                yield from self._parse_piece(written)
+                self._open.append(written)
+                self._shape = None if end is None else self._shape_of(written, end[0], before)
                 at = stop
         if final:
             yield from self._parse(b"", final=True)
         self._check_bounds(len(block))
-        if self._sink is not None:
-            self._sink(b"".join(self._parsed))
         if self._validated is not None:
             self._validated(b"".join(self._open))
 
     def _parse_piece(self, piece: bytes) -> Iterator[Fact]:
         """Parse some bytes, and yield their facts."""
         self._began = self._ended = None
-        self._parsed.append(piece)
         return self._parse(piece, final=False)
 
     def _cut(self, data: bytes, at: int) -> Cut | None:

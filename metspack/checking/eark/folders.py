@@ -16,7 +16,7 @@ from metspack.checking.eark.outline import REPRESENTATIONS, Outline
 from metspack.checking.eark.profiles import Opening, Profile
 from metspack.checking.eark.requirements import USES, Need, Standard, Version, none_but, quoted
 from metspack.checking.held import AgreedSegment
-from metspack.checking.options import Looking
+from metspack.checking.options import Level, Looking
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content
 from metspack.errors import MetspackError
@@ -289,8 +289,8 @@ class Claims:
         folder = b"/".join((*path.split(b"/")[:-3], b""))
         above = self._holdings.mets_in(folder) if _is_inside(path) else None
         version, _ = profiles.version_of(self.opening(path), self.opening(above) if above else None)
-        self._surveys[path] = Survey(Faults(frozenset(Standard), version), is_package=not _is_inside(path))
-        return self._surveys[path]
+        faults, whole = Faults(frozenset(Standard), version), self.looking.level > Level.LINKS
+        return self._surveys.setdefault(path, Survey(faults, is_package=not _is_inside(path), whole=whole))
 
     def outline(self, path: bytes, faults: Faults | None = None) -> Outline | None:
         """Return the outline of a surveyed METS, or None; record its faults in ``faults``."""

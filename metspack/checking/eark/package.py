@@ -6,7 +6,7 @@ The requirements and their codes are large tables, loaded only for packages that
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from metspack import mediatypes, uris
@@ -63,21 +63,18 @@ class Judgement:
         """Return a finding with the requirement that its fault breaks too, if any."""
         if finding.requirement or finding.code not in MAY_BREAK_REQUIREMENTS:
             return finding
-        facts = dict(finding.facts)
-        stated = _STATED.fullmatch(facts.get("source", ""))
+        stated = _STATED.fullmatch(dict(finding.facts).get("source", ""))
         name, line = (stated[1], int(stated[2])) if stated else (finding.path, finding.line)
         mets = name.encode("utf-8", "surrogateescape")
         if not (standards := self._claims.of(mets)):
             return finding
-        requirement = self._broken_by(finding, mets, line, facts)
+        requirement = self._broken_by(finding, mets, line)
         if requirement is None or requirement.standard not in standards:
             return finding
         return replace(finding, requirement=requirement.id)
 
-    def _broken_by(
-        self, finding: Finding, mets: bytes, line: int, facts: Mapping[str, str]
-    ) -> Requirement | None:
-        code = finding.code
+    def _broken_by(self, finding: Finding, mets: bytes, line: int) -> Requirement | None:
+        code, facts = finding.code, dict(finding.facts)
         if is_archive(shown(mets)):
             return broken_by(code, "")
         element, attribute = facts.get("element"), facts.get("attribute")
@@ -133,11 +130,9 @@ class Judgement:
         for each in found:
             yield from self._representation(each, outline.group_of(each.name), opening)
 
-    def _faults(
-        self, standards: frozenset[Standard], opening: Opening, package: Opening | None = None
-    ) -> Faults:
+    def _faults(self, standards: frozenset[Standard], found: Opening, above: Opening | None = None) -> Faults:
         """Return an empty record of faults; an unlisted version that no option chose is uncertain."""
-        version, nearness = profiles.version_of(opening, package)
+        version, nearness = profiles.version_of(found, above)
         is_certain = self._profile is not Profile.AUTO or not nearness
         return Faults(standards, version, is_certain=is_certain)
 

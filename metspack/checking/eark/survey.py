@@ -18,12 +18,13 @@ from metspack.mets.reader import File
 class Survey:
     """A survey of one document, which is fed in blocks; broken requirements go to ``faults``.
 
-    ``is_package`` is false for the METS of a representation.
+    ``is_package`` is false for the METS of a representation. Files are surveyed unless ``whole`` is false.
     """
 
-    def __init__(self, faults: Faults, *, is_package: bool) -> None:
+    def __init__(self, faults: Faults, *, is_package: bool, whole: bool = True) -> None:
         self.faults = faults
         self.outline = Outline(is_package=is_package)
+        self._whole = whole
         self._elements = Elements()
         given = (self._elements, self.outline, faults)
         Sections(*given)
@@ -34,15 +35,18 @@ class Survey:
             self._elements.handle({path: partial(faults.demand, place)})
 
     def takes(self, run: Run) -> bool:
-        """Return whether the first element of a run stands for all the others.
+        """Return whether the element before a run stands for all of it.
 
-        Pointers, and locations of documentation and schemas, are checked one by one.
+        Files of a package, pointers, locations of documentation and schemas and outside the package, and what
+        breaks a requirement are checked one by one.
         """
-        if not isinstance(run.fact, File):
+        if not self._whole:
+            return True
+        if self.faults or self.outline.is_package or not isinstance(run.fact, File):
             return False
-        if not all(all(map(str.strip, column)) for column in run.columns.values()):
-            return False
-        if not all(map(is_registered, set(run.columns.get("mimetype", ())))):
+        is_filled = all(all(map(str.strip, column)) for column in run.columns.values())
+        is_inside = not (run.fact.href or "").startswith("../")
+        if not (is_filled and is_inside and all(map(is_registered, set(run.columns.get("mimetype", ()))))):
             return False
         return not any(group.startswith((DOCUMENTATION, SCHEMAS)) for group in run.fact.groups)
 
@@ -58,3 +62,4 @@ class Survey:
         self._elements.close()
         for each in self._parts:
             each.finish()
+        del self._elements, self._parts  # a parser has buffers

@@ -25,7 +25,7 @@ from metspack.files.reading import HolesRefused
 from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import SEGMENT_GROUP, FolderStyle
 from metspack.mets import is_mets_name, reader, schema
-from metspack.mets.fastreader import Run, Sink, check_links, condensed
+from metspack.mets.fastreader import Run, check_links, condensed
 from metspack.mets.links import SPLIT_LOBS, SPLITLOB, By, Mptr, bare
 from metspack.mets.notes import SOURCE, note
 from metspack.mets.schema import Blocks, Grammar, Validation
@@ -232,15 +232,16 @@ class DocumentReader:
         stated = {name for (name,) in self._catalogue.all(_ALGORITHMS, self._mets)} & digests.OCTETS.keys()
         hashers = digests.Hashers(stated)
         survey = self._claims.survey(self._path, content)
-        takers = (hashers.update,) if survey is None else (hashers.update, survey.feed)
         validation = Validation(self._grammar)
         budgets = self._looking.budgets
         with References(self._name, budgets) as references:
             try:
-                with closing(validation.watched(self._blocks(content, takers))) as watched:
+                with closing(validation.watched(self._blocks(content, hashers))) as watched:
                     for each in condensed(
                         watched,
                         budgets,
+                        sink=None if survey is None else survey.feed,
+                        stands=None if survey is None else survey.takes,
                         validated=validation.instead,
                         watch=references.take,
                         has_links=True,
@@ -274,9 +275,9 @@ class DocumentReader:
         rows = ((self._path, size, name, digest) for name, digest in found.items())
         self._catalogue.put_many(_PUT_READ, rows)
 
-    def _blocks(self, content: Content, takers: Iterable[Sink]) -> Iterator[bytes]:
+    def _blocks(self, content: Content, hashers: digests.Hashers) -> Iterator[bytes]:
         are_links_counted = False
-        for block in reading.blocks(content.chunks(), *takers):
+        for block in reading.blocks(content.chunks(), hashers.update):
             if self._links >= _MANY_LINKS and not are_links_counted:
                 check_links(content.blocks, self._looking.budgets)
                 are_links_counted = True

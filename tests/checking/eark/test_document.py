@@ -15,8 +15,7 @@ from metspack.checking.eark.outline import Outline
 from metspack.checking.eark.profiles import opening
 from metspack.checking.eark.requirements import Standard
 from metspack.checking.eark.survey import Survey
-from metspack.limits import Budgets
-from metspack.mets.fastreader import Run, condensed
+from metspack.mets.fastreader import condensed
 from tests.checking.eark.surveys import surveyed
 from tests.laws import law
 from tests.tables import tabled, tables_of
@@ -114,7 +113,11 @@ def _listing(change: str, to: str, use: str = "data") -> dict[str, tuple[int, st
     blocks = [text[at : at + 4_096] for at in range(0, len(text), 4_096)]
     faults = Faults({Standard.CSIP})
     surveyed(blocks, faults, is_package=False)
-    found = faults.findings("x")
+    found = list(faults.findings("x"))
+    survey = Survey(Faults({Standard.CSIP}), is_package=False)
+    assert list(condensed(blocks, sink=survey.feed, stands=survey.takes))
+    survey.end()
+    assert list(survey.faults.findings("x")) == found, "whether or not files are taken in runs"
     reported = {dict(each.facts)["rule"]: (each.line, dict(each.facts)["count"]) for each in found}
     return {
         rule: at for rule, at in reported.items() if 66 <= int(rule[4:].lstrip("STR")) <= 79 or "STR" in rule
@@ -143,13 +146,3 @@ def test_files_that_all_lack_the_same_are_all_counted() -> None:
     surveyed([whole], faults, is_package=False)
     [found] = (each for each in faults.findings("x") if "CSIP68" in each.message)
     assert dict(found.facts)["count"] == str(_FILES)
-
-
-def test_a_run_with_a_blank_location_is_read_file_by_file() -> None:
-    for href, is_taken in (("data/3000", True), (" ", False), ("", False)):
-        files = "".join(map(_FILE.format, range(1_000, 5_000))).replace("data/3000", href)
-        text = f"{_OPEN}><m:fileSec><m:fileGrp>\n{files}</m:fileGrp></m:fileSec></m:mets>".encode()
-        survey = Survey(Faults({Standard.CSIP}), is_package=False)
-        runs = [each for each in condensed([text], Budgets()) if isinstance(each, Run)]
-        assert runs
-        assert all(map(survey.takes, runs)) == is_taken

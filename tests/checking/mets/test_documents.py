@@ -18,7 +18,6 @@ from metspack.checking.options import Looking
 from metspack.checking.segments import Agreement
 from metspack.checking.tree import CheckedTree
 from metspack.limits import Budgets
-from metspack.mets.fastreader import Sink
 from metspack.mets.reader import METS, XLINK, Fact, Watch, read
 from metspack.model import Finding
 from metspack.packages.delivery import DeliveredPackage
@@ -36,9 +35,8 @@ def one_by_one(
     blocks: Iterable[bytes],
     budgets: Budgets,
     *,
-    validated: Sink,  # noqa: ARG001 -- as condensed has it
     watch: Watch,
-    has_links: bool,  # noqa: ARG001 -- as condensed has it
+    **_names: Any,
 ) -> Iterator[Fact]:
     return read(blocks, budgets, watch=watch)
 
