@@ -715,10 +715,10 @@ def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set
         for href, mptr in _mptrs(document, budgets):
             if mptr.is_upward:
                 continue
-            if mptr.named_by is By.OBJID:
-                named.append((mptr.div, bare(href)))
-            elif mptr.named_by is By.LOCATION:
+            if mptr.named_by is By.LOCATION:
                 located[mptr.div] = _linked_folder(folder, href)
+            else:
+                named.append((mptr.div, bare(href)))
     beside = {each for each in located.values() if each not in {folder, ""}}
     return beside, {objid for div, objid in named if located.get(div) != folder}
 

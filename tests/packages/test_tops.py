@@ -48,6 +48,13 @@ def test_a_childs_parent_is_found_by_place_and_by_name(tmp_path: Path, up: tuple
     assert top(tmp_path) == ("z", "METS.xml")
 
 
+def test_an_ip_that_the_top_names_by_its_bare_objid_need_not_name_its_parent(tmp_path: Path) -> None:
+    ip(tmp_path, "a", "A")
+    ip(tmp_path, "m", "M")
+    (tmp_path / "a/METS.xml").write_text(_METS.format("A", _LINK.format("child AIP", "OTHER", "M")))
+    assert top(tmp_path) == ("a", "METS.xml")
+
+
 @pytest.mark.parametrize("label", ["parent AIP", "child AIP", ""])
 def test_a_location_that_leads_to_the_folder_around_is_that_of_no_ip(tmp_path: Path, label: str) -> None:
     ip(tmp_path, "a", "A", ("URL", "../"))
