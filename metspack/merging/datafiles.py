@@ -52,8 +52,7 @@ def data_path(folder: str) -> str:
 _OF_METS = """mets = ?1 AND id >= (SELECT first_entry FROM mets WHERE id = ?1)
 AND id <= (SELECT last_entry FROM mets WHERE id = ?1)"""
 _PUT = f"""INSERT INTO data (entry, ip, path, xml_id)
-SELECT id, ?3, {data_path("?2")} AS below, coalesce(xml_id, '') FROM entry
-WHERE {_OF_METS} AND below IS NOT NULL ORDER BY id"""  # noqa: S608
+SELECT id, ?3, {data_path("?2")}, coalesce(xml_id, '') FROM entry WHERE {_OF_METS} ORDER BY id"""  # noqa: S608
 _REFUSED = f"""SELECT (SELECT path FROM mets WHERE id = ?1), line, refused FROM entry
 WHERE {_OF_METS} AND refused IS NOT NULL ORDER BY id LIMIT 1"""  # noqa: S608
 _TWICE = "SELECT {0}, min(ip), max(ip) FROM data GROUP BY {0} HAVING count(*) > 1 ORDER BY min(n) LIMIT 1"
@@ -195,7 +194,8 @@ class DataFiles:
                     path, line, why = refused
                     raise SourceError(f"{path} line {line}: {why}", hint="Correct the METS.")
                 index.execute(_PUT, mets, each.folder, number)
-        index.execute("CREATE INDEX data_at ON data (path)")
+        # A condition in the INSERT would evaluate its long expression twice.
+        index.execute("DELETE FROM data WHERE path IS NULL")
         self._check_each_once()
         if (bare := index.row(_WITHOUT_DIGEST)) is not None:
             raise SourceError(
@@ -278,6 +278,7 @@ class DataFiles:
             ("the path", "path", "AIP2: sub-paths are unique across the containers"),
             ("the ID", "xml_id", "IDs are unique in the METS of a representation"),
         ):
+            self.index.execute(f"CREATE INDEX data_{column} ON data ({column}, ip)")
             if (second := self.index.row(_TWICE.format(column))) is not None:
                 value, *both = second
                 one, other = (self._ips[number] for number in both)
