@@ -116,6 +116,7 @@ def merge_ips(
         check_outside(target, path, "the package")
     progress.stage("Reading METS", None)
     with processes.keep(), open_ips(paths, roots, options.budgets) as (index, containers):
+        processes.prepare(_copy, jobs, files=index.weight()[0])
         found = DataFiles(index, containers)
         run = building_options.run_facts("merge", options, _identity(paths, index))
         with stage(target, run, terms) as staging:
@@ -251,7 +252,6 @@ class _MergeWork:
         siard = self._find_archive()
         writing.check_names(self.found.paths())
         files, size = self.found.amounts()
-        processes.prepare(_copy, jobs, files=files)
         done, copied = amounts(self._earlier.all)
         footprint, number = dialects.named(self.options.dialect).footprint, len(self.containers)
         check_space(
