@@ -11,7 +11,8 @@ class Progress(Protocol):
     """An observer of long work, which may show its progress.
 
     With a method ``expect_lobs(count)`` it takes the number of LOBs of a stage that has just begun, with
-    ``credit(workers)`` the bytes done so far by each worker of a cluster.
+    ``credit(workers)`` the bytes done so far by each worker of a cluster. Where its ``is_seen`` is false, no
+    total is counted for it.
     """
 
     def stage(self, name: str, total: int | None) -> None:

@@ -380,6 +380,7 @@ class _StageDisplay:
         self._shown = self._logged = 0.0  # the times of the last line and of the last event on progress
         self._workers: Mapping[str, int] = {}
         self._has_lines = not (is_quiet or _is_terminal(sys.stderr))
+        self.is_seen = not is_quiet or bool(_open)
         self._bar = None if is_quiet or self._has_lines else _Bar(self._words)
 
     def stage(self, name: str, total: int | None) -> None:

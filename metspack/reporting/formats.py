@@ -194,8 +194,8 @@ class KeptCheck(Checking):
         return finding
 
     def _weight(self) -> int | None:
-        looked = self._looked
-        return weight(self.paths, whole=looked.level.hashes) if looked.takes_all_files else None
+        is_counted = self._looked.takes_all_files and getattr(self._shown, "is_seen", True)
+        return weight(self.paths, whole=self._looked.level.hashes) if is_counted else None
 
     def end(self) -> Interrupted | None:
         """Run the check to its end, or until it is interrupted, and return the interruption or None."""

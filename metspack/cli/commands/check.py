@@ -270,8 +270,7 @@ def check_existing(target: Path, objid: str, budgets: Budgets, *, json_output: b
 
     if not quiet:
         console.info(f"{target} exists already: it is checked, and nothing is built")
-    checked = _checked([target], CheckOptions(budgets=budgets), gathers=False, quiet=quiet)
-    with checked as (run, interrupted):
+    with _checked([target], CheckOptions(budgets=budgets), gathers=False, quiet=quiet) as (run, interrupted):
         frame = replace(run.frame(), created=_created(None) or "")
         found = [each.objid for each in run.summary.results if each.objid]
         is_same = links.bare(objid) in map(links.bare, found) if objid and found else None
