@@ -141,13 +141,13 @@ def _seal_lists(before: Package, after: Package) -> None:
     for path in [each for each in after.files if each.rpartition("/")[2] == "manifest.txt"]:
         folder = posixpath.dirname(path)
         below = {posixpath.relpath(each, folder or "."): each for each in before.files}
-        text = after.files[path].decode()
+        text = after.files[path].decode(errors="surrogateescape")
         for line in text.splitlines():
             stated, _, name = line.partition(" ")
             of = below.get(name.lstrip(" *./"), "")
             if of in after.files and stated == digest("md5", before.files[of]):
                 text = text.replace(line, f"{digest('md5', after.files[of])} {name}")
-        after.files[path] = text.encode()
+        after.files[path] = text.encode(errors="surrogateescape")
 
 
 def _seal_manifests(before: Package, after: Package) -> None:
