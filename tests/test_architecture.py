@@ -48,7 +48,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 877,
     "inspecting": 550,
     "packages": 3_616,
-    "checking": 12_699,
+    "checking": 12_689,
     "building": 3_050,
     "reporting": 2_321,
     "restoring": 1_806,

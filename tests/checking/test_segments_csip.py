@@ -189,6 +189,10 @@ CHANGES: dict[str, tuple[Change, str]] = {
         "F003",
     ),
     "an unlisted file": (write("data/N_lobs/more.bin"), "F010"),
+    "a TYPE and a LOB's bytes": (
+        lambda each: (mets("Databases", "Mixed")(each), lobs(each)[3].write_bytes(LOBS[3][::-1])),
+        "F003 M030",
+    ),
     "a digest in METS": (mets(FIRST_FILE + r'CHECKSUM="[0-9a-f]', r'\g<1>CHECKSUM="0'), "F003 M042"),
     "an ID twice": (mets(r'ID="(s0.t0.c2.r)3"(.*?)ID="s0.t0.c2.r4"', r'ID="\g<1>3"\g<2>ID="\g<1>3"'), "M004"),
     "an ID that another child has": (mets(r'ID="s0.t0.c2.r3"', 'ID="s0.t0.c2.r1"'), "Z037"),

@@ -29,7 +29,7 @@ def top(root: Path) -> tuple[str, str | None] | None:
 def ip(root: Path, name: str, objid: str, *ups: tuple[str, str], down: str = "") -> None:
     links = [_LINK.format("parent AIP", *up) for up in ups]
     if down:
-        links.append(_LINK.format("child AIP", "URL", down))
+        links.append(_LINK.format("child AIP", "URL" if "/" in down else "OTHER", down))
     (root / name).mkdir()
     (root / name / "METS.xml").write_text(_METS.format(objid, "".join(links)))
 
@@ -49,9 +49,8 @@ def test_a_childs_parent_is_found_by_place_and_by_name(tmp_path: Path, up: tuple
 
 
 def test_an_ip_that_the_top_names_by_its_bare_objid_need_not_name_its_parent(tmp_path: Path) -> None:
-    ip(tmp_path, "a", "A")
+    ip(tmp_path, "a", "A", down="M")
     ip(tmp_path, "m", "M")
-    (tmp_path / "a/METS.xml").write_text(_METS.format("A", _LINK.format("child AIP", "OTHER", "M")))
     assert top(tmp_path) == ("a", "METS.xml")
 
 

@@ -230,7 +230,8 @@ class Claims:
         self.looking = looking
         self._package = package
         self._openings: dict[bytes, Opening] = {}
-        self._surveys: dict[bytes, Survey] = {}
+        self._outlines: dict[bytes, Outline] = {}
+        self._faults: dict[bytes, Faults] = {}
         self.of = cache(self._standards_of)
 
     def packages(self) -> Iterator[tuple[bytes, bool, frozenset[Standard]]]:
@@ -260,28 +261,29 @@ class Claims:
         is_laid_out = path.endswith(METS) and self._holdings.has_folder(folder + FOLDER[:-1])
         return profiles.of_package(self.looking.profile, self.opening(path), is_laid_out=is_laid_out)
 
-    def _held(self, mets: bytes) -> AgreedSegment | None:
-        segment = self._places.agreement.holding(mets)
-        return segment if segment is not None and segment.mets == mets else None
-
     def opening(self, path: bytes) -> Opening:
         """Return the attributes of a METS's root and header, empty ones if it is unreadable."""
-        if (segment := self._held(path)) is not None:
-            return segment.opening
         if path not in self._openings:
             with suppress(OSError, MetspackError), self._places.content(path) as content:
-                self._keep_opening(path, content)
+                self._keep_opening(path, profiles.opening(content.blocks()))
         return self._openings.get(path, _NO_OPENING)  # its fault has been reported
 
-    def _keep_opening(self, path: bytes, content: Content) -> None:
-        found = profiles.opening(content.blocks())
+    def _keep_opening(self, path: bytes, found: Opening) -> None:
         self._openings[path] = found if found.is_csip else _NO_OPENING
+
+    def keep(self, segment: AgreedSegment) -> None:
+        """Keep what a held METS states; its files may be put back before it is judged."""
+        self._keep_opening(segment.mets, segment.opening)
+        if segment.outline is not None:
+            self._outlines[segment.mets] = segment.outline
 
     def survey(self, path: bytes, content: Content) -> Survey | None:
         """Begin the survey of a METS that is read, and return it, or None without a standard."""
+        if self.looking.profile is Profile.RECOMMENDATION:
+            return None
         with suppress(safexml.XmlError):
-            self._keep_opening(path, content)
-        if self.looking.profile is Profile.RECOMMENDATION or not (self.of(path) or self.of_package(path)):
+            self._keep_opening(path, profiles.opening(content.blocks()))
+        if not (self.of(path) or self.of_package(path)):
             return None
         from metspack.checking.eark.faults import Faults  # noqa: PLC0415 -- its tables are large
         from metspack.checking.eark.survey import Survey  # noqa: PLC0415
@@ -289,17 +291,16 @@ class Claims:
         folder = b"/".join((*path.split(b"/")[:-3], b""))
         above = self._holdings.mets_in(folder) if _is_inside(path) else None
         version, _ = profiles.version_of(self.opening(path), self.opening(above) if above else None)
-        faults, whole = Faults(frozenset(Standard), version), self.looking.level > Level.LINKS
-        return self._surveys.setdefault(path, Survey(faults, is_package=not _is_inside(path), whole=whole))
+        self._faults[path], whole = Faults(frozenset(Standard), version), self.looking.level > Level.LINKS
+        survey = Survey(self._faults[path], is_package=not _is_inside(path), whole=whole)
+        self._outlines[path] = survey.outline
+        return survey
 
     def outline(self, path: bytes, faults: Faults | None = None) -> Outline | None:
         """Return the outline of a surveyed METS, or None; record its faults in ``faults``."""
-        if (segment := self._held(path)) is not None:
-            return segment.outline
-        survey = self._surveys.get(path)
-        if survey is not None and faults is not None:
-            faults.take(survey.faults)
-        return None if survey is None else survey.outline
+        if faults is not None and path in self._faults:
+            faults.take(self._faults[path])
+        return self._outlines.get(path)
 
     def _standards_of(self, path: bytes) -> frozenset[Standard]:
         """Return the standards that hold for a METS or an archive of a package or representation."""

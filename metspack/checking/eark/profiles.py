@@ -13,10 +13,7 @@ from metspack.mets import elements
 _EARK = re.compile(r"https?://(\w+)\.dilcis\.eu/profile/.+", re.IGNORECASE)
 _VERSION = re.compile(r".+-v(\d{1,3})-(\d{1,3})-(\d{1,3})\.xml", re.IGNORECASE)
 _CSIP_SITE, _SIP_SITE, _SIARD_SITE = "earkcsip", "earksip", "citssiard"
-_VERSIONS = {
-    _CSIP_SITE: [each for each in Version if each.number <= NEWEST.number],
-    _SIP_SITE: list(Version),
-}
+_VERSIONS = {_CSIP_SITE: [each for each in Version if each.number <= NEWEST.number], _SIP_SITE: list(Version)}
 _SIP_PROFILE = f"https://{_SIP_SITE}.dilcis.eu/profile/E-ARK-SIP"
 
 SIP_PROFILES = frozenset(

@@ -62,4 +62,3 @@ class Survey:
         self._elements.close()
         for each in self._parts:
             each.finish()
-        del self._elements, self._parts  # a parser has buffers

@@ -15,14 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from metspack.checking import inventory
-from metspack.checking.catalogue import (
-    IN_OUTERMOST,
-    PUT_MARK,
-    Batch,
-    Catalogue,
-    Mark,
-    is_marked,
-)
+from metspack.checking.catalogue import IN_OUTERMOST, PUT_MARK, Batch, Catalogue, Mark, is_marked
 from metspack.checking.codes import Code
 from metspack.checking.files import manifests
 from metspack.checking.files.fixity import Fixity

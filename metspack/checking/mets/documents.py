@@ -200,6 +200,7 @@ class DocumentReader:
         if segment is not None and segment.mets == self._path:
             # The files of a held segment have no findings, and each has its fptr.
             agreement.put_apart(segment, self._mets)
+            self._claims.keep(segment)
             sql = "UPDATE mets SET size = ?, ok = 1, pointed = 1 WHERE id = ?"
             self._catalogue.put(sql, segment.size, self._mets)
             self._keep_digests(segment.size, segment.digests)
