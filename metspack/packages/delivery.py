@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 
@@ -275,7 +276,9 @@ class ByObjid:
                 for each in chain.from_iterable(self._called[name] for name in sorted(self._called)):
                     self._found.setdefault(bare(self._walk.objid(each)), []).append(each)
             found = self._found.get(bare(objid), [])
-        mine = (each for each in found if any(are_same(parent, up) for up in self._walk.ups(each) or ()))
+        mine = (
+            each for each in found if any(are_same(parent, up) for up, _ in self._walk.links(each).ups or ())
+        )
         return next(mine if len(found) > 1 else iter(found), next(iter(found), None))
 
 
@@ -286,6 +289,7 @@ class _Delivery:
         self._packs = packs
         self._budgets = budgets
         self._joins = joins
+        self.links = lru_cache(_MOST_TRIED)(self._read_links)
 
     def at(self, path: Path) -> Iterator[DeliveredPackage]:
         """Yield the packages at a path."""
@@ -500,10 +504,10 @@ class _Delivery:
         parents = set[str]()
         while ahead and left:
             folder, ip = ahead.pop()
-            located, called = downs(self._blocks(ip), folder, self._budgets)
-            named |= called
-            parents |= {folder, bare(self.objid(ip) or folder), *located, *called}
-            reached = located & left.keys()
+            links = self.links(ip)
+            named |= links.named
+            parents |= {folder, bare(self.objid(ip) or folder), *links.located, *links.named}
+            reached = links.located & left.keys()
             if reached < left.keys() and named:
                 reached |= {each for each in left.keys() - reached if bare(self.objid(left[each])) in named}
             if upward and not reached and not ahead:
@@ -512,42 +516,37 @@ class _Delivery:
         return left
 
     def _top(self, ips: Mapping[str, DeliveredPackage]) -> str | None:
-        """Return the folder of the IP without a parent among those side by side, or None."""
+        """Return the folder of the IP without a parent among those side by side, or None.
+
+        One that names children goes before one without any link.
+        """
         seen: set[str] = set()
         damaged: str | None = None
+        unlinked: str | None = None
         here: str | None
         for first in sorted(ips)[:_MOST_TRIED]:
             here = first
             while here is not None and here not in seen:
                 seen.add(here)
-                ups = self.ups(ips[here])
-                if not ups and (first == min(ips) or self.objid(ips[here])):
-                    if ups is not None:
+                links = self.links(ips[here])
+                if not links.ups and (first == min(ips) or self.objid(ips[here])):
+                    if links.ups is not None and (links.located or links.named):
                         return here
-                    if damaged is None or here != first:  # preferably one that another names as its parent
+                    if links.ups is not None:
+                        unlinked = unlinked or here
+                    elif damaged is None or here != first:  # preferably one that another names as its parent
                         damaged = here
-                here = self._parent(ups or (), here, ips)
-        return damaged
+                here = self._parent(links.ups or (), here, ips)
+        return unlinked or damaged
 
-    def ups(self, ip: DeliveredPackage, *, ancestors: bool = True) -> list[str] | None:
-        """Return the links to the parent, OBJIDs or locations, in an IP's METS, or None.
-
-        None stands for an unreadable METS. With ``ancestors`` links to IPs above the parent are included.
-        """
-        with suppress(OSError, MetspackError):
-            return [
-                href
-                for href, each in _mptrs(self._blocks(ip), self._budgets)
-                if each.is_upward and (ancestors or not each.is_ancestor)
-            ]
-        return None
-
-    def _parent(self, ups: Collection[str], folder: str, ips: Mapping[str, DeliveredPackage]) -> str | None:
+    def _parent(
+        self, ups: Iterable[tuple[str, bool]], folder: str, ips: Mapping[str, DeliveredPackage]
+    ) -> str | None:
         """Return the folder of the parent by the locations in links ``ups``, or else by OBJID."""
-        for href in ups:
+        for href, _ in ups:
             if (led := _linked_folder(folder, href)) in ips.keys() - {folder}:
                 return led
-        objids = {*map(bare, ups)} - {""}
+        objids = {bare(href) for href, _ in ups} - {""}
         called = (each for each in sorted(ips) if bare(self.objid(ips[each])) in objids)
         return next(called, None) if objids else None
 
@@ -568,9 +567,12 @@ class _Delivery:
         """Return whether an IP's METS names one of the ``parents`` (folders, OBJIDs) as its parent."""
         others = parents - {folder, ""}
         return any(
-            bare(href) in parents or _linked_folder(folder, href) in others
-            for href in self.ups(ip, ancestors=False) or ()
+            not is_ancestor and (bare(href) in parents or _linked_folder(folder, href) in others)
+            for href, is_ancestor in self.links(ip).ups or ()
         )
+
+    def _read_links(self, ip: DeliveredPackage) -> Links:
+        return links_in(self._blocks(ip), ip.folder, self._budgets)
 
     def _blocks(self, ip: DeliveredPackage) -> Iterator[bytes]:
         mets = ip.mets or ""
@@ -697,30 +699,40 @@ def _by_folder(ips: Iterable[DeliveredPackage]) -> dict[str, DeliveredPackage]:
     return {each.folder: each for each in sorted(ips, key=lambda each: not each.is_packed)}
 
 
-def _mptrs(document: Iterable[bytes], budgets: Budgets) -> Iterator[tuple[str, Mptr]]:
-    """Yield the links in a METS to other METS, each with its href."""
-    for fact in condensed(document, budgets):
-        if isinstance(fact, Mptr) and fact.href:
-            yield fact.href, fact
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Links in the METS of an IP to other METS.
 
-
-def downs(document: Iterable[bytes], folder: str, budgets: Budgets) -> tuple[set[str], set[str]]:
-    """Return the folders of children that a METS locates, and the bare OBJIDs of those it names.
-
-    The folders are those beside ``folder``, the package's; children located in ``folder`` are left out.
+    ``ups`` are OBJIDs or locations that name its parent, each with whether it may name one above that; None
+    for a damaged METS. ``located`` are the folders of children beside it that it locates, and ``named`` the
+    bare OBJIDs of those it names; children located in its folder are left out.
     """
+
+    ups: Sequence[tuple[str, bool]] | None
+    located: set[str]
+    named: set[str]
+
+
+def links_in(document: Iterable[bytes], folder: str, budgets: Budgets) -> Links:
+    """Return the links in a METS of an IP in a folder."""
+    ups: list[tuple[str, bool]] = []
     located: dict[int, str] = {}
     named: list[tuple[int, str]] = []
+    is_damaged = True
     with suppress(OSError, MetspackError):
-        for href, mptr in _mptrs(document, budgets):
-            if mptr.is_upward:
+        for mptr in condensed(document, budgets):
+            if not isinstance(mptr, Mptr) or not mptr.href:
                 continue
-            if mptr.named_by is By.LOCATION:
-                located[mptr.div] = _linked_folder(folder, href)
+            if mptr.is_upward:
+                ups.append((mptr.href, mptr.is_ancestor))
+            elif mptr.named_by is By.LOCATION:
+                located[mptr.div] = _linked_folder(folder, mptr.href)
             else:
-                named.append((mptr.div, bare(href)))
+                named.append((mptr.div, bare(mptr.href)))
+        is_damaged = False
     beside = {each for each in located.values() if each not in {folder, ""}}
-    return beside, {objid for div, objid in named if located.get(div) != folder}
+    below = {objid for div, objid in named if located.get(div) != folder}
+    return Links(None if is_damaged else ups, beside, below)
 
 
 def _linked_folder(folder: str, href: str) -> str:

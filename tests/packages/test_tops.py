@@ -48,10 +48,11 @@ def test_a_childs_parent_is_found_by_place_and_by_name(tmp_path: Path, up: tuple
     assert top(tmp_path) == ("z", "METS.xml")
 
 
-def test_an_ip_that_the_top_names_by_its_bare_objid_need_not_name_its_parent(tmp_path: Path) -> None:
-    ip(tmp_path, "a", "A", down="M")
+@pytest.mark.parametrize("parent", ["a", "z"])
+def test_an_ip_that_its_parent_names_by_bare_objid_need_not_name_it(tmp_path: Path, parent: str) -> None:
+    ip(tmp_path, parent, "A", down="M")
     ip(tmp_path, "m", "M")
-    assert top(tmp_path) == ("a", "METS.xml")
+    assert top(tmp_path) == (parent, "METS.xml")
 
 
 @pytest.mark.parametrize("label", ["parent AIP", "child AIP", ""])
