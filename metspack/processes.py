@@ -8,9 +8,11 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from itertools import chain, islice, repeat
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -26,7 +28,10 @@ if TYPE_CHECKING:
 
 _REPORTED = 1 << 18  # bytes a worker moves before it reports them, and checks whether it is still wanted
 _WAITING = 4  # results for each process from which on there are no further tasks for it
+_SENT = 4  # results that are sent at once
+_NO_PARTS: SimpleQueue[Any] = SimpleQueue()
 _POLL = 0.1  # seconds between two checks of the results
+_PAUSE = 0.01  # seconds until there may be room for them
 # Less than this is read before further processes have started.
 _SMALL_FILES, _SMALL_BYTES = 2_000, 100_000_000
 
@@ -180,6 +185,10 @@ class Executor:
             yield from underway.results()
 
     def _open(self, jobs: int) -> Pool:
+        """Return the workers for some work."""
+        return self.open_processes(jobs)
+
+    def open_processes(self, jobs: int) -> Processes:
         """Return at least ``jobs`` processes: kept ones, or else new ones."""
         if (kept := next((each for each in _kept if each.jobs >= jobs), None)) is None:
             return Processes(jobs)
@@ -243,12 +252,12 @@ class Processes:
         self.processes: list[SpawnProcess] = []
         self._begun = 0
         self._threads: list[threading.Thread] = []
-        self._todo: SimpleQueue[tuple[Future[Any], tuple[Any, ...]] | None] = SimpleQueue()
+        self._todo: SimpleQueue[tuple[Future[Any], tuple[Any, ...], SimpleQueue[Any]] | None] = SimpleQueue()
         self._arrived: SimpleQueue[None] = SimpleQueue()
         self._fault: Exception | None = None  # after which there are no further results
 
-    def submit(self, work: Work[Any, Any], task: Any, /) -> Future[Any]:
-        """Submit a task to a process that is free, or to a new one."""
+    def submit(self, work: Work[Any, Any], task: Any, /, parts: SimpleQueue[Any] = _NO_PARTS) -> Future[Any]:
+        """Submit a task to a process that is free, or to a new one; ``parts`` gets what it sends before."""
         if self._begun < min(self.jobs, len(self.waiting) + 1):
             with _starting():
                 threading.Thread(target=self._run_worker, args=(self._begun,), daemon=True).start()
@@ -256,7 +265,7 @@ class Processes:
         from concurrent.futures import Future  # noqa: PLC0415 -- heavy; loaded while processes start
 
         self.waiting.add(future := Future[Any]())
-        self._todo.put((future, (work, task)))
+        self._todo.put((future, (work, task), parts))
         return future
 
     def count(self, moved: Moved) -> None:
@@ -289,12 +298,15 @@ class Processes:
         self._threads.append(threading.current_thread())  # here: a signal may end the starting
         worker = None
         while (todo := self._todo.get()) is not None:
-            future, call = todo
+            future, call, parts = todo
             try:
                 worker = worker or self._start(number)
                 pipe, process = worker
                 pipe.send(call)
-                result, error = _receive(pipe, process)
+                is_last, result, error = _receive(pipe, process)
+                while not is_last:
+                    self._put(parts, result)
+                    is_last, result, error = _receive(pipe, process)
             except (EOFError, OSError):
                 result, error = None, _ended()
                 self._fault = error
@@ -307,10 +319,18 @@ class Processes:
                 future.set_exception(error)
             self.waiting.discard(future)
             self._arrived.put(None)
-            del todo, future, call, result, error  # else they would stay in memory until the next task comes
+            # Else they would stay in memory until the next task comes.
+            del todo, future, call, parts, result, error
         self._todo.put(None)  # for the next thread
         if worker is not None:
             worker[0].close()
+
+    def _put(self, parts: SimpleQueue[Any], some: Any) -> None:
+        """Put a part of a task's results into its queue, once there is room or the end."""
+        while parts.qsize() >= _WAITING and not self._stop.value:
+            time.sleep(_PAUSE)
+        parts.put(some)
+        self._arrived.put(None)
 
     def _start(self, number: int) -> tuple[Connection, SpawnProcess]:
         """Start a process; return it with the pipe to it.
@@ -329,45 +349,63 @@ class Processes:
         return pipe, process
 
 
+class Here(Generic[Result]):
+    """The results of ``work`` like those of ``Ahead``, computed in this process when they are taken."""
+
+    def __init__(self, work: Callable[..., Iterable[Result]], *given: object) -> None:
+        self._results = iter(work(*given))
+
+    def ready_results(self) -> Iterator[Result]:
+        """Yield all results."""
+        return self._results
+
+    remaining_results = ready_results
+
+
 class Ahead(Generic[Result]):
-    """A process that computes the results of ``work`` ahead of their reading.
+    """The results of ``work``, which a process of ``pool`` computes ahead of their reading.
 
     ``work`` is a function of a module and, like its arguments and results, sent from one process to the
     other. ``remaining_results`` raises the error of ``work``, and ``TargetError`` when the process was
     killed.
     """
 
-    def __init__(self, work: Callable[..., Iterable[Result]], *given: object) -> None:
-        self._pool = Processes(1)
-        self._task = work, given
-        self._queue = deque(self._pool.submit(_advance, self._task) for _ in range(_WAITING))
+    def __init__(self, pool: Processes, work: Callable[..., Iterable[Result]], *given: object) -> None:
+        self._pool = pool
+        self._parts: SimpleQueue[list[Result]] = SimpleQueue()
+        self._end = pool.submit(_send_results, (work, given), self._parts)
 
     def ready_results(self) -> Iterator[Result]:
         """Yield the results that have arrived, without waiting; never raises."""
-        while self._queue and self._queue[0] not in self._pool.waiting and not self._queue[0].exception():
-            yield from self._next()
+        while not self._parts.empty():
+            yield from self._parts.get()
 
     def remaining_results(self) -> Iterator[Result]:
         """Yield all further results, waiting for each."""
-        while self._queue:
-            if self._queue[0] in self._pool.waiting:
-                self._pool.wait()
-            else:
-                yield from self._next()
+        while self._end in self._pool.waiting:
+            yield from self.ready_results()
+            self._pool.wait()
+        yield from self.ready_results()
+        self._end.result()
 
-    def close(self) -> None:
-        """End the process, whether it is done or not."""
-        for each in self._pool.processes:
-            each.terminate()
-        self._pool.shutdown()
 
-    def _next(self) -> list[Result]:
-        found: list[Result] = self._queue.popleft().result()
-        if found:
-            self._queue.append(self._pool.submit(_advance, self._task))
+@contextmanager
+def ahead(jobs: int) -> Iterator[Callable[..., Ahead[Any]]]:
+    """Give a function that begins work ahead in one of ``jobs`` processes, for a block.
+
+    Results are taken from works in their order, as one may wait for a process. The processes end with the
+    block if results are left.
+    """
+    pool = HERE.open_processes(jobs)
+    try:
+        yield partial(Ahead, pool)
+    finally:
+        if pool.waiting:
+            for each in pool.processes:
+                each.terminate()
+            pool.shutdown()
         else:
-            self._queue.clear()
-        return found
+            _release(pool)
 
 
 # --- In a worker process ---
@@ -388,6 +426,7 @@ def _receive(pipe: Connection, process: SpawnProcess) -> Any:
 def _serve(pipe: Connection, counts: Any, number: int, stop: Any) -> None:
     """Run a worker process: do the tasks that come through the pipe, until it is closed."""
     _prepare_worker()
+    _pipe.append(pipe)
     unreported = 0
 
     def moved(amount: int, least: int = _REPORTED) -> None:
@@ -403,11 +442,11 @@ def _serve(pipe: Connection, counts: Any, number: int, stop: Any) -> None:
         while True:
             outcome = _outcome(moved, *pipe.recv())
             try:
-                pipe.send(outcome)
+                pipe.send((True, *outcome))
             except OSError:
                 raise
             except Exception as error:  # noqa: BLE001 -- what cannot be sent
-                pipe.send((None, error))
+                pipe.send((True, None, error))
 
 
 def _prepare_worker() -> None:
@@ -450,14 +489,15 @@ def _import_work(_work: Callable[..., object], _moved: Moved) -> None:
     """Return at once: receiving the work has imported its module."""
 
 
-def _advance(
-    begun: tuple[Callable[..., Iterable[Result]], tuple[object, ...]], _moved: Moved
-) -> list[Result]:
-    """Begin some work on the first call; return its next result, or an empty list at the end."""
-    if not _ahead:
-        work, given = begun
-        _ahead.append(iter(work(*given)))
-    return list(islice(_ahead[0], 1))
+def _send_results(
+    begun: tuple[Callable[..., Iterable[Result]], tuple[object, ...]], moved: Callable[..., None]
+) -> None:
+    """Send the results of some work, some at a time."""
+    work, given = begun
+    results = iter(work(*given))
+    while some := list(islice(results, _SENT)):
+        moved(0, least=0)
+        _pipe[0].send((False, some, None))
 
 
 class Stopped(Exception):  # noqa: N818 -- not an error, but a request of the parent
@@ -465,7 +505,7 @@ class Stopped(Exception):  # noqa: N818 -- not an error, but a request of the pa
 
 
 _parent: list[Any] = []  # of a worker
-_ahead: list[Iterator[Any]] = []  # the results that it computes ahead
+_pipe: list[Any] = []  # from a worker to its parent
 
 
 # --- In any process ---

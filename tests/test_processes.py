@@ -53,42 +53,44 @@ def ended_from_outside() -> Iterator[int]:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_process_ahead_is_taken_from_as_far_as_it_has_come() -> None:
-    got: list[int] = []
-    with closing(processes.Ahead(counted, 9)) as ahead:
-        while len(got) < 5:
-            got += ahead.ready_results()
-        got += ahead.remaining_results()
-        assert got == list(range(9))
-        assert list(ahead.ready_results()) == list(ahead.remaining_results()) == []
+Begin = Callable[..., processes.Ahead[int]]
 
 
-def test_an_error_ahead_is_raised_where_it_is_taken() -> None:
+@pytest.fixture
+def begin() -> Iterator[Begin]:
+    with processes.ahead(1) as begin:
+        yield begin
+
+
+def test_a_process_ahead_is_taken_from_as_far_as_it_has_come(begin: Begin) -> None:
     got: list[int] = []
-    with closing(processes.Ahead(counted, 101)) as ahead:
-        while len(got) < 100:
-            got += ahead.ready_results()
-        assert not list(ahead.ready_results())  # which has nothing to do with what went wrong
-        with pytest.raises(ValueError, match="too many"):
-            list(ahead.remaining_results())
+    ahead = begin(counted, 9)
+    while len(got) < 5:
+        got += ahead.ready_results()
+    assert [*got, *ahead.remaining_results()] == list(range(9))
+    assert list(ahead.ready_results()) == list(ahead.remaining_results()) == []
+
+
+def test_an_error_ahead_is_raised_where_it_is_taken(begin: Begin) -> None:
+    got: list[int] = []
+    ahead = begin(counted, 101)
+    while len(got) < 100:
+        got += ahead.ready_results()
+    assert not list(ahead.ready_results())  # which has nothing to do with what went wrong
+    with pytest.raises(ValueError, match="too many"):
+        list(ahead.remaining_results())
     assert got == list(range(100))
 
 
-@pytest.mark.slow
-def test_a_process_ahead_that_is_ended_from_outside_is_reported() -> None:
-    got: list[int] = []
-    with closing(processes.Ahead(ended_from_outside)) as ahead:
-        while not got:
-            got += ahead.ready_results()
-        with pytest.raises(TargetError, match="worker process was killed"):
-            list(ahead.remaining_results())
-
-
-def test_a_process_ahead_that_is_closed_ends() -> None:
-    ahead = processes.Ahead(itertools.count)
-    assert next(ahead.remaining_results()) == 0
-    ahead.close()
-    assert not multiprocessing.active_children()
+def test_a_process_ahead_is_kept_unless_it_is_left_early() -> None:
+    with processes.keep():
+        with processes.ahead(1) as begin:
+            both = [begin(counted, 9), begin(counted, 3)]  # the second when the first is done
+            assert [list(each.remaining_results()) for each in both] == [list(range(9)), [0, 1, 2]]
+        assert multiprocessing.active_children()
+        with processes.ahead(1) as begin:
+            assert next(begin(itertools.count).remaining_results()) == 0
+        assert not multiprocessing.active_children()
 
 
 @pytest.mark.slow
@@ -296,9 +298,8 @@ def half_sent() -> Iterator[int]:
 
 
 @pytest.mark.slow
-def test_a_process_ahead_that_is_killed_as_it_sends_is_reported() -> None:
-    with (
-        closing(processes.Ahead(half_sent)) as ahead,
-        pytest.raises(TargetError, match="worker process was killed"),
-    ):
+@pytest.mark.parametrize("work", [ended_from_outside, half_sent])
+def test_a_process_ahead_that_is_killed_is_reported(begin: Begin, work: Callable[[], Iterator[int]]) -> None:
+    ahead = begin(work)
+    with pytest.raises(TargetError, match="worker process was killed"):
         list(ahead.remaining_results())

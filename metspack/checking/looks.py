@@ -11,7 +11,7 @@ from metspack.checking.eark.profiles import Profile
 from metspack.checking.held import SegmentLook
 from metspack.checking.options import Level, Looking
 from metspack.checking.reconciliation import BYTES_OF_A_FILE, parts_of
-from metspack.checking.segmentreader import look_at, look_in_two, places
+from metspack.checking.segmentreader import look_at, look_in_processes, places
 from metspack.checking.segments import Agreement
 from metspack.digests import MANIFESTS
 from metspack.files import reading
@@ -43,7 +43,7 @@ def hold_segments(
         looks = (look for look, _ in _looks(package.absolute(), looking))
         first = next(looks)
         if len(sizes) == 1 and jobs > 1 and not first.pack:
-            look_in_two(first, agreement.take)
+            look_in_processes(first, agreement.take, jobs)
             return
         with closing(HERE.results(look_at, chain((first,), looks), jobs, progress)) as results:
             for result in results:

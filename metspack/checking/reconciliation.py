@@ -5,11 +5,11 @@ Each source is read once, into parts by the hash of the files' names; parts are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from operator import mul
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from metspack.checking.held import (
     COLUMNS,
@@ -17,14 +17,14 @@ from metspack.checking.held import (
     NUL,
     PUT_COLUMNS,
     AgreedColumns,
+    ManifestStretch,
     SegmentLook,
     columns_of,
     cut,
     row_of,
 )
 from metspack.digests import OCTETS
-from metspack.files import tempdb
-from metspack.files.partitions import PartitionedColumns, PartitionStore, Records
+from metspack.files.partitions import WHOLE, Part, Partitions, PartitionStore, Records
 
 FILES_OF_A_PART = 25_000
 """The usual number of files of a segment that are compared together."""
@@ -64,11 +64,29 @@ def _added(sums: _Sums, names: Sequence[bytes], sizes: Sequence[int]) -> _Sums:
     return sums[0] + len(hashes), sums[1] + sum(hashes), sums[2] + sum(map(mul, hashes, sizes))
 
 
+FILES, LINES, OBJECTS, _LISTED = "files", "lines", "objects", "listed"
+"""The sources on files: the folder, the lines of manifests and the objects of PREMIS by algorithm, METS.
+
+The algorithm of sizes in PREMIS is "", and -1 a missing size.
+"""
+_KINDS = {FILES: "nq", LINES: "nnq", OBJECTS: "nqn", _LISTED: "nqqn"}
+
+
+def partitions_of(source: str, look: SegmentLook) -> Partitions:
+    """Return the partitions for the columns of a source.
+
+    They are names and sizes of files; names, digests and numbers of lines; names, sizes and digests of
+    objects.
+    """
+    # Where sums show that METS and folder are the same, nothing is divided.
+    return Partitions(_KINDS[source], 0 if source == FILES and not look.manifests else look.parts)
+
+
 class SegmentSources:
     """The statements of each source on a segment's files, in parts; to be closed.
 
-    Names are those below the METS's folder, digests in hexadecimal. ``lines`` have name, digest and number of
-    each line of a manifest.
+    Names are those below the METS's folder, digests in hexadecimal. ``folders`` are the folders' paths, and
+    ``stretches`` the lines' places in manifests by algorithm.
     """
 
     def __init__(self, look: SegmentLook) -> None:
@@ -76,19 +94,14 @@ class SegmentSources:
         self._store = store = PartitionStore(COLUMNS_SCHEMA)
         self.close = store.close
         self._files = 0
-        self._on_disk, self._objects = self._parts("disk", "nq"), dict[str, PartitionedColumns]()
+        self._objects = set[str]()
         self._never_held: list[tuple[bytes, int, str]] = []
-        self._in_mets = self._in_folder = 0, 0, 0
-        self.lines = {name: self._parts(name, "nnq") for name in look.manifests}
-        self._listed = self._parts("listed", "nqqn")
+        self._in_mets = 0, 0, 0
+        self.folders: list[bytes] = []
+        self.stretches: dict[str, ManifestStretch] = {}
         self._columns: list[AgreedColumns] = []
         on_disk = look.parts > 1
         self._digests = {name: Records(OCTETS[name], store, on_disk=on_disk) for name in look.manifests}
-
-    def _parts(self, source: str, kinds: str) -> PartitionedColumns:
-        # Where sums show that METS and folder are the same, nothing is divided.
-        look = self._look
-        return PartitionedColumns(source, kinds, look.parts, self._store, waits=not look.manifests)
 
     def take(self, statement: Statement) -> None:
         """Take some statements of METS."""
@@ -101,39 +114,56 @@ class SegmentSources:
             if self._look.parts == 1:
                 self._columns.append(statement)
             else:
-                with tempdb.explained("columns of files"):
-                    self._store.put(PUT_COLUMNS, b"", *row_of(statement))
+                self._store.put(PUT_COLUMNS, b"", *row_of(statement))
 
-    def take_files(self, names: Sequence[bytes], sizes: Sequence[int]) -> None:
-        """Take some files in the folder."""
-        self._in_folder = _added(self._in_folder, names, sizes)
-        self._on_disk.add(names, sizes)
+    def take_parts(self, source: str, algorithm: str, *parts: Part) -> None:
+        """Take some values of a source, as ``partitions_of`` divides them."""
+        for number, columns in parts:
+            self._store.keep(source + algorithm, number, columns)
+        if source == OBJECTS:
+            self._objects.add(algorithm)
 
-    def take_objects(
-        self, algorithm: str, names: Sequence[bytes], sizes: Sequence[int], digests: Sequence[bytes]
-    ) -> None:
-        """Take statements of PREMIS on files: "" is the algorithm of sizes, -1 a missing size."""
-        if algorithm not in self._objects:
-            self._objects[algorithm] = self._parts(f"objects-{algorithm}", "nqn")
-        self._objects[algorithm].add(names, sizes, digests)
+    def take_folders(self, folders: Iterable[bytes]) -> None:
+        """Take some folders below the folder."""
+        self.folders.extend(folders)
+
+    def take_stretch(self, algorithm: str, stretch: ManifestStretch) -> None:
+        """Take the place of the lines in a manifest."""
+        self.stretches[algorithm] = stretch
 
     @property
     def are_same(self) -> bool:
         """Return whether METS and folder have the same files and are the only sources."""
-        return not (self.lines or self._objects) and self._in_mets == self._in_folder
+        if self.stretches or self._objects:
+            return False
+        in_folder = 0, 0, 0
+        for names, sizes in self._store.batches(FILES, _KINDS[FILES], WHOLE):
+            in_folder = _added(in_folder, names, sizes)
+        return self._in_mets == in_folder
 
     def _stored(self) -> Iterator[AgreedColumns]:
         return iter(self._columns) if self._columns else map(columns_of, self._store.rows(COLUMNS, b"", 0))
 
     def parts(self) -> Iterator[int]:
         """Divide the files of METS into parts; yield their numbers, to be compared."""
+        listed = partitions_of(_LISTED, self._look)
         for name, size, digest in self._never_held:
-            self._listed.add([name], [-1], [size], [digest.encode()])
+            self.take_parts(_LISTED, "", *listed.add([name], [-1], [size], [digest.encode()]))
         for each in self._stored():
             ((algorithm, digests),) = each.digests.items()
             found = cut(digests.hex().encode(), 2 * OCTETS[algorithm])
-            self._listed.add(each.names.split(NUL), range(each.start, each.stop), each.sizes, found)
+            numbers = range(each.start, each.stop)
+            self.take_parts(_LISTED, "", *listed.add(each.names.split(NUL), numbers, each.sizes, found))
+        self.take_parts(_LISTED, "", *listed.rest())
+        if not self._look.manifests:
+            files = Partitions(_KINDS[FILES], self._look.parts)
+            for columns in self._store.batches(FILES, _KINDS[FILES], WHOLE):
+                self.take_parts(FILES, "", *files.add(*columns))
+            self.take_parts(FILES, "", *files.rest())
         yield from range(self._look.parts)
+
+    def _part(self, source: str, number: int, algorithm: str = "") -> list[list[Any]]:
+        return self._store.columns(source + algorithm, _KINDS[source], number)
 
     def columns(self) -> Iterator[AgreedColumns]:
         """Yield all files that METS lists and that may be held, with the digests of manifests."""
@@ -147,11 +177,11 @@ class SegmentSources:
 
         ``folders`` are names of folders in lower case, which no file may have.
         """
-        names, numbers, sizes, digests = self._listed.columns(part)
+        names, numbers, sizes, digests = self._part(_LISTED, part)
         size_of = dict(zip(names, sizes, strict=True))
         if len(size_of) < len(names) or not folders.isdisjoint(size_of):
             raise DifferenceError
-        apart = self._apart(size_of, dict(zip(*self._on_disk.columns(part), strict=True)))
+        apart = self._apart(size_of, dict(zip(*self._part(FILES, part), strict=True)))
         never_held = {name for name, number in zip(names, numbers, strict=True) if number < 0}
         if not never_held.isdisjoint(apart):
             raise DifferenceError
@@ -160,8 +190,8 @@ class SegmentSources:
         expected = _without(in_mets, left_out)
         held = _without(dict(zip(names, numbers, strict=True)), not_held := apart | never_held)
         stated, others = {algorithm_of_mets: in_mets}, {}
-        for algorithm, source in self.lines.items():
-            paths, values, lines = source.columns(part)
+        for algorithm in self.stretches:
+            paths, values, lines = self._part(LINES, part, algorithm)
             digest_of = dict(zip(paths, values, strict=True))
             found = _without(digest_of, left_out)
             if found.keys() != expected.keys() or not left_out - apart <= digest_of.keys():
@@ -173,8 +203,9 @@ class SegmentSources:
                 self._digests[algorithm].put(held.values(), cut(octets, OCTETS[algorithm]), self._files)
             named = zip(lines, paths, values, strict=True)
             others[algorithm] = [(at, path, value.decode()) for at, path, value in named if path in not_held]
-        for algorithm, source in self._objects.items():
-            _compare_objects(size_of, stated.get(algorithm, {}) if algorithm else None, *source.columns(part))
+        for algorithm in sorted(self._objects):
+            in_others = stated.get(algorithm, {}) if algorithm else None
+            _compare_objects(size_of, in_others, *self._part(OBJECTS, part, algorithm))
         return apart, others
 
     def _apart(self, in_mets: dict[bytes, int], on_disk: dict[bytes, int]) -> frozenset[bytes]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
+from functools import partial
 from itertools import chain, islice
 from operator import ge
 from pathlib import Path
+from typing import Any
 
 from metspack import processes, safexml, uris
 from metspack.checking.catalogue import are_usual
@@ -20,13 +23,21 @@ from metspack.checking.files import metadatafiles
 from metspack.checking.held import AgreedColumns, AgreedSegment, ManifestStretch, SegmentLook, cut
 from metspack.checking.mets.documents import sum_of_hashes
 from metspack.checking.mets.references import References
-from metspack.checking.reconciliation import DifferenceError, SegmentSources, Statement
+from metspack.checking.reconciliation import (
+    FILES,
+    LINES,
+    OBJECTS,
+    DifferenceError,
+    SegmentSources,
+    Statement,
+    partitions_of,
+)
 from metspack.containers.ipreader import Content, OpenPacks
 from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers
 from metspack.errors import MetspackError, TargetError
 from metspack.files import pread, reading, walking
 from metspack.files.byteranges import FileBelow
-from metspack.files.partitions import PartitionedColumns
+from metspack.files.partitions import Part, Partitions
 from metspack.files.paths import names_of
 from metspack.layouts.names import SEGMENT, SIARD
 from metspack.locations import mappingtxt
@@ -127,6 +138,11 @@ Take = Callable[[AgreedSegment, Iterator[AgreedColumns]], object]
 
 _Lot = tuple[Sequence[bytes], Sequence[bytes], Sequence[int]]
 """Paths of folders, names of files as METS has them, and their sizes."""
+_Given = tuple[Callable[..., None], tuple[Any, ...]]
+"""What a source beside METS states: the method of ``SegmentSources`` that takes it, and its arguments."""
+
+
+_Begin = Callable[..., processes.Here[_Given] | processes.Ahead[_Given]]
 
 
 def look_at(look: SegmentLook, _moved: processes.Moved) -> LookedAt | None:
@@ -135,71 +151,66 @@ def look_at(look: SegmentLook, _moved: processes.Moved) -> LookedAt | None:
     with closing(OpenPacks(look.budgets)) as packs:
         file = FileBelow(root=look.root, segments=names_of(look.pack))
         tree = PackedTree(packs, file) if look.pack else FolderTree(look.root)
-        lots = _in_pack(look, tree) if isinstance(tree, PackedTree) else _in_folder(look)
-        _look(look, lambda *made: found.append((made[0], tuple(made[1]))), tree, lots, lambda: lots)
+        _look(look, lambda *made: found.append((made[0], tuple(made[1]))), tree, processes.Here)
     return next(iter(found), None)
 
 
-def look_in_two(look: SegmentLook, take: Take) -> None:
-    """Reconcile like ``look_at``, with the folder listed by another process.
+def look_in_processes(look: SegmentLook, take: Take, jobs: int) -> None:
+    """Reconcile like ``look_at``, with folder, manifests and metadata files read by other processes.
 
     ``take`` gets the result. Memory is flat.
     """
-    with closing(processes.Ahead(_in_folder, look)) as lots:
-        _look(look, take, FolderTree(look.root), lots.remaining_results(), lots.ready_results)
+    with processes.ahead(jobs) as begin:
+        _look(look, take, FolderTree(look.root), begin)
 
 
-def _look(
-    look: SegmentLook,
-    take: Take,
-    tree: PackageTree,
-    lots: Iterator[_Lot],
-    come: Callable[[], Iterable[_Lot]],
-) -> None:
-    """Give a segment to ``take`` unless sources differ; ``come`` gives the files listed so far."""
+def _look(look: SegmentLook, take: Take, tree: PackageTree, begin: _Begin) -> None:
+    """Give a segment to ``take`` unless sources differ; ``begin`` reads those beside METS."""
     try:
         with closing(SegmentSources(look)) as sources:
-            take(_compared(look, tree, sources, lots, come), sources.columns())
+            take(_compared(look, sources, _stated(look, tree, sources, begin)), sources.columns())
     except TargetError:
         raise
     except (DifferenceError, OSError, MetspackError, safexml.XmlError):
         return
 
 
-def _compared(
-    look: SegmentLook,
-    tree: PackageTree,
-    sources: SegmentSources,
-    lots: Iterator[_Lot],
-    come: Callable[[], Iterable[_Lot]],
-) -> AgreedSegment:
-    stated: AgreedSegment | None = None
-    folders: list[bytes] = []
+def _stated(look: SegmentLook, tree: PackageTree, sources: SegmentSources, begin: _Begin) -> AgreedSegment:
+    """Read all sources; return the segment as METS states it."""
+    beside = [begin(_files, look, tree)]
 
-    def list_files(some: Iterable[_Lot]) -> None:
-        for inner, names, sizes in some:
-            folders.extend(inner)
-            sources.take_files(names, sizes)
+    def take_ready() -> None:
+        for take, columns in chain.from_iterable(source.ready_results() for source in beside):
+            take(sources, *columns)
 
-    list_files(come())
-    for each in _MetsReader(look).statements(tree):
-        if isinstance(each, AgreedSegment):
-            stated = each
-        else:
-            sources.take(each)
-        list_files(come())
-    list_files(lots)
-    if stated is None or len({each.lower() for each in folders}) < len(folders):
+    take_ready()  # a folder that differs by itself is read before its METS
+    statements = _MetsReader(look).statements(tree)
+    while isinstance(each := next(statements), File):
+        beside.append(begin(_objects, look, tree, each))
+    beside += (begin(_lines, look, name) for name in look.manifests)
+    while not isinstance(each, AgreedSegment):
+        if isinstance(each, File):
+            raise DifferenceError  # invalid: metadata files are named before all others
+        sources.take(each)
+        take_ready()
+        each = next(statements)
+    for take, columns in chain.from_iterable(source.remaining_results() for source in beside):
+        take(sources, *columns)
+    return each
+
+
+def _compared(look: SegmentLook, sources: SegmentSources, stated: AgreedSegment) -> AgreedSegment:
+    folders = sources.folders
+    if len({each.lower() for each in folders}) < len(folders):
         raise DifferenceError
-    stretches = {name: _stretch(look, name, lines) for name, lines in sources.lines.items()}
-    _read_references(look, stated, tree, sources)
     folded = {each.removeprefix(look.above).lower() for each in folders if each != each.lower()}
     parts = sources.parts() if folded or not sources.are_same else ()
     compared = [sources.compare(part, stated.algorithm, folded) for part in parts]
     apart = frozenset[bytes]().union(*(missing for missing, _ in compared))
     if len(apart) >= stated.files:
         raise DifferenceError
-    for algorithm, stretch in stretches.items():
+    stretches = dict[str, ManifestStretch]()
+    for algorithm, stretch in sources.stretches.items():
         others = sorted(line for _, lines in compared for line in lines[algorithm])
         placed = tuple((number, look.above + name, digest) for number, name, digest in others)
         stretches[algorithm] = replace(stretch, others=placed)
@@ -217,7 +228,7 @@ class _MetsReader:
 
     def __init__(self, look: SegmentLook) -> None:
         self._look = look
-        self._ready: list[Statement] = []  # to be yielded
+        self._ready: list[Statement | File] = []  # to be yielded
         self._hashers = Hashers(MANIFEST_ALGORITHMS)
         self._facts: list[Fact] = []
         self._start = 0
@@ -241,8 +252,11 @@ class _MetsReader:
 
             self._survey = Survey(Faults(_OF_REPRESENTATIONS), is_package=False)
 
-    def statements(self, tree: PackageTree) -> Iterator[Statement | AgreedSegment]:
-        """Yield all statements; raises ``DifferenceError`` and the errors of reading."""
+    def statements(self, tree: PackageTree) -> Iterator[Statement | File | AgreedSegment]:
+        """Yield all statements, a ``File`` for each metadata file that METS names.
+
+        Raises ``DifferenceError`` and the errors of reading.
+        """
         look = self._look
         with tree.content(look.mets) as content:
             size = content.size
@@ -282,7 +296,7 @@ class _MetsReader:
             raise DifferenceError
         return next(iter(self._algorithms))
 
-    def _read(self, content: Content) -> Iterator[Statement]:
+    def _read(self, content: Content) -> Iterator[Statement | File]:
         name = os.fsdecode(self._look.mets)
         validation = schema.Validation(schema.project_grammar())
         budgets, sink = self._look.budgets, None if self._survey is None else self._survey.feed
@@ -303,7 +317,7 @@ class _MetsReader:
 
     def _take(self, each: Fact | Run) -> None:
         if isinstance(each, Run) and isinstance(each.fact, Fptr):
-            self._check_division(each.fact)
+            self._check_partitions_of(each.fact)
             self._point(list(map(str.strip, each.columns["fileid"])))
         elif isinstance(each, Run):
             is_mixed = isinstance(each.fact, File) and has_archive(each.fact, each)
@@ -316,7 +330,7 @@ class _MetsReader:
             columns = {name: (value,) for name in _COLUMNS if (value := getattr(each, name)) is not None}
             self._take_files(Run(fact=each, count=1, columns=columns, line=each.line, step=0))
         elif isinstance(each, Fptr):
-            self._check_division(each)
+            self._check_partitions_of(each)
             self._point([each.fileid.strip()])
         elif isinstance(each, StatedObject):
             raise DifferenceError
@@ -329,10 +343,12 @@ class _MetsReader:
             if each.is_of_part or not each.is_upward:
                 raise DifferenceError
         self._facts.append(each)
+        if isinstance(each, File) and not _is_file(each):
+            self._ready.append(each)
         if len(self._facts) > _MOST_FACTS:
             raise DifferenceError
 
-    def _check_division(self, fptr: Fptr) -> None:
+    def _check_partitions_of(self, fptr: Fptr) -> None:
         """Refuse an fptr in the division of an mptr: both name one package."""
         if fptr.div and fptr.div == self._division:
             raise DifferenceError
@@ -419,7 +435,36 @@ class _MetsReader:
         return is_all and not any(self._pointed.isdisjoint(groups) for groups in self._groups)
 
 
-# --- The folder, and manifests ------------------------------------------------------------------------
+# --- The folder, manifests and metadata files ----------------------------------------------------------
+
+
+def _files(look: SegmentLook, tree: PackageTree) -> Iterator[_Given]:
+    """Yield the files in the folder."""
+    files = partitions_of(FILES, look)
+    for folders, names, sizes in _in_pack(look, tree) if isinstance(tree, PackedTree) else _in_folder(look):
+        yield SegmentSources.take_folders, (folders,)
+        yield from _parts(FILES, "", files.add(names, sizes))
+    yield from _parts(FILES, "", files.rest())
+
+
+def _parts(source: str, algorithm: str, parts: Iterable[Part]) -> Iterator[_Given]:
+    return ((SegmentSources.take_parts, (source, algorithm, part)) for part in parts)
+
+
+def _objects(look: SegmentLook, tree: PackageTree, reference: File) -> Iterator[_Given]:
+    """Yield what a metadata file states; refuse a file with a finding."""
+    if reference.href is None or reference.others or not uris.are_plain((reference.href,)):
+        raise DifferenceError
+    path = look.above + reference.href.encode()
+    parts = defaultdict[str, Partitions](partial(partitions_of, OBJECTS, look))
+    try:
+        with tree.content(path) as content:
+            for algorithm, *columns in metadatafiles.objects(reference, path, content, look.above):
+                yield from _parts(OBJECTS, algorithm, parts[algorithm].add(*columns))
+        for algorithm, objects in parts.items():
+            yield from _parts(OBJECTS, algorithm, objects.rest())
+    except safexml.XmlError:
+        raise DifferenceError from None  # as it can be sent by another process
 
 
 def _in_folder(look: SegmentLook) -> Iterator[_Lot]:
@@ -465,9 +510,9 @@ def _in_pack(look: SegmentLook, pack: PackedTree) -> Iterator[_Lot]:
     yield folders, names, [each.size or 0 for each in items]
 
 
-def _stretch(look: SegmentLook, algorithm: str, lines: PartitionedColumns) -> ManifestStretch:
-    """Read a segment's lines in a manifest; refuse lines in another form than metspack's."""
-    width, above, number = 2 * OCTETS[algorithm], len(look.above), 0
+def _lines(look: SegmentLook, algorithm: str) -> Iterator[_Given]:
+    """Yield a segment's lines in a manifest; refuse lines in another form than metspack's."""
+    width, above, number, lines = 2 * OCTETS[algorithm], len(look.above), 0, partitions_of(LINES, look)
     first = last = ending = b""
     with reading.opening(look.root, (MANIFESTS[algorithm],)) as descriptor:
         start, stop = (_line_of(descriptor, look.data + each, width) for each in (b"/", _BEHIND_SLASH))
@@ -480,14 +525,17 @@ def _stretch(look: SegmentLook, algorithm: str, lines: PartitionedColumns) -> Ma
             if any(map(ge, (last, *paths[:-1]), paths)):
                 raise DifferenceError
             names = [path[above:] for path in paths]
-            lines.add(names, cut(digits, width), range(number, number + len(names)))
+            columns = names, cut(digits, width), range(number, number + len(names))
+            yield from _parts(LINES, algorithm, lines.add(*columns))
             first, last, ending = first or paths[0], paths[-1], here[-1][:width]
             number += len(here)
     if not number:
         raise DifferenceError
-    return ManifestStretch(
+    yield from _parts(LINES, algorithm, lines.rest())
+    made = ManifestStretch(
         start=start, stop=stop, lines=number, first=first, last=last, ending=ending.decode()
     )
+    yield SegmentSources.take_stretch, (algorithm, made)
 
 
 def _line_of(descriptor: int, path: bytes, width: int) -> int:
@@ -514,24 +562,6 @@ def _line_behind(descriptor: int, at: int, stop: int) -> tuple[int, bytes | None
     if not end:
         raise DifferenceError
     return begin + skipped, line
-
-
-# --- Metadata files -----------------------------------------------------------------------------------
-
-
-def _read_references(
-    look: SegmentLook, stated: AgreedSegment, tree: PackageTree, sources: SegmentSources
-) -> None:
-    """Read the metadata files that METS names; refuse a file with a finding."""
-    for each in stated.facts:
-        if not isinstance(each, File) or _is_file(each):
-            continue
-        if each.href is None or each.others or not uris.are_plain((each.href,)):
-            raise DifferenceError
-        path = look.above + each.href.encode()
-        with tree.content(path) as content:
-            if not metadatafiles.is_sound(each, path, content, look.above, sources.take_objects):
-                raise DifferenceError
 
 
 def _is_file(each: Fact) -> bool:

@@ -46,7 +46,6 @@ from metspack.processes import HERE, Executor, Underway
 from metspack.system import os
 
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read together
-_KEPT = "the segments and their files"
 _SEGMENTS_KEPT = 100  # in memory
 _KINDS = 1 << 20  # of cells
 
@@ -116,8 +115,7 @@ class Agreement(tempdb.Scratch):
 
     def keep_length(self, folder: bytes, number: int, length: int) -> None:
         """Keep the length that a cell states for a file with another size: it may count characters."""
-        with tempdb.explained(_KEPT):
-            self._database.execute("INSERT OR REPLACE INTO length VALUES (?, ?, ?)", (folder, number, length))
+        self.put("INSERT OR REPLACE INTO length VALUES (?, ?, ?)", folder, number, length)
 
     def begin_reading(self, progress: Callable[[int], None]) -> None:
         """Begin to hash files in other processes, each once it is released, if the level hashes.
@@ -136,8 +134,7 @@ class Agreement(tempdb.Scratch):
     def release(self, folder: bytes, start: int) -> None:
         """Release the files from a number on for hashing: all cells that name them were compared."""
         if self._reading is not None:
-            with tempdb.explained(_KEPT):
-                self._released.add("SELECT rowid FROM columns WHERE folder = ? AND start = ?", folder, start)
+            self._released.add("SELECT rowid FROM columns WHERE folder = ? AND start = ?", folder, start)
             self._reading.submit_more()
 
     def unlike(self, progress: Callable[[int], None]) -> Iterator[tuple[list[bytes], list[HashedRun]]]:
@@ -165,9 +162,7 @@ class Agreement(tempdb.Scratch):
                     yield list(islice(self.paths(folder, start), first, first + number)), found
 
     def _release_all(self) -> None:
-        columns = "SELECT c.rowid FROM segment s CROSS JOIN columns c ON c.folder = s.folder ORDER BY c.rowid"
-        with tempdb.explained(_KEPT):
-            self._released.add(columns)
+        self._released.add("SELECT c.rowid FROM segment CROSS JOIN columns c USING (folder) ORDER BY c.rowid")
 
     def _batches(self, folder: bytes, start: int) -> Iterator[StatedBatch]:
         """Yield the files of one row of columns in batches that are read together."""
@@ -189,20 +184,17 @@ class Agreement(tempdb.Scratch):
         files = total = 0
         for each in columns:
             for is_apart, some in divided(each, segment.apart, files):
-                with tempdb.explained(_KEPT):
-                    # A NUL is before the folder of files apart.
-                    self.put(PUT_COLUMNS, NUL + folder if is_apart else folder, *row_of(some))
+                # A NUL is before the folder of files apart.
+                self.put(PUT_COLUMNS, NUL + folder if is_apart else folder, *row_of(some))
                 files += 0 if is_apart else len(some.sizes)
                 total += 0 if is_apart else sum(some.sizes)
         kept = text_of(replace(segment, apart=frozenset(), files=files, total=total))
-        with tempdb.explained(_KEPT):
-            named = segment.mets, segment.data, segment.pack
-            row = (folder, *named, files, total, segment.algorithm, kept)
-            do("INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)", (row,))
-            do("INSERT OR IGNORE INTO inner VALUES (?)", zip(segment.folders))
-            do("INSERT OR IGNORE INTO stem VALUES (?)", zip(segment.stems))
-            starts = ((folder, name, stretch.start) for name, stretch in segment.stretches.items())
-            do("INSERT INTO stretch VALUES (?, ?, ?, NULL)", starts)
+        row = folder, segment.mets, segment.data, segment.pack, files, total, segment.algorithm, kept
+        do("INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)", (row,))
+        do("INSERT OR IGNORE INTO inner VALUES (?)", zip(segment.folders))
+        do("INSERT OR IGNORE INTO stem VALUES (?)", zip(segment.stems))
+        starts = ((folder, name, stretch.start) for name, stretch in segment.stretches.items())
+        do("INSERT INTO stretch VALUES (?, ?, ?, NULL)", starts)
         self._depth = max(self._depth, folder.count(b"/") + 2)
         self.files += files
         self._total += total
@@ -355,11 +347,7 @@ class Agreement(tempdb.Scratch):
 
     def put_unnamed_back(self) -> None:
         """Put back the segments with a file that no cell has named."""
-
-        def is_unnamed(segment: AgreedSegment) -> bool:
-            return not all(self._cells.get(segment.folder, (0,)))
-
-        self.put_some_back(is_unnamed)
+        self.put_some_back(lambda segment: not all(self._cells.get(segment.folder, (0,))))
 
     def put_matching_back(
         self, ids: AbstractSet[str] = frozenset(), digests: AbstractSet[str] = frozenset()

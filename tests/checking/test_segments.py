@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 from metspack.checking import Checked, Level, check, looks, reconciliation, segmentreader, segments
 from metspack.checking.links import links
 from metspack.checking.mets import documents
+from metspack.errors import TargetError
+from metspack.files import tempdb
 from metspack.mets import fastreader, schema
 from metspack.model import Severity
 from metspack.reporting.facts import facts_of
@@ -307,6 +309,12 @@ def test_each_mets_of_an_e_ark_package_is_read_once_also_with_a_file_missing_in_
         assert whole == len(list(package.rglob("METS.xml")))
         for folder in {each.parent for each in package.rglob("*_r*.*")}:
             min(folder.glob("*_r*.*")).unlink()
+
+
+def test_a_full_disk_is_an_error_that_says_so(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempdb, "_SETTINGS", ("PRAGMA page_size = 512", "PRAGMA max_page_count = 60"))
+    with pytest.raises(TargetError, match="temporary database failed: database or disk is full"):
+        list(check(package))
 
 
 # --- a package of one METS ----------------------------------------------------------------------------

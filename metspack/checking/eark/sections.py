@@ -265,7 +265,7 @@ class Header:
                 f"{agent}/name": self._end_text,
                 f"{agent}/note": self._end_text,
                 record: self._end_record,
-                _HEADER: self._end_header,
+                _HEADER: lambda *_: self._judge_agents(),
             },
         )
 
@@ -323,9 +323,6 @@ class Header:
 
     def _end_text(self, text: MetsElement, agent: MetsElement) -> None:
         agent.children.append(text)
-
-    def _end_header(self, _header: MetsElement, _mets: MetsElement) -> None:
-        self._judge_agents()
 
     def _judge_agents(self) -> None:
         self._judge_software()

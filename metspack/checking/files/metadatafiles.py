@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, compress, islice, takewhile
 from operator import itemgetter
 from typing import Any
@@ -17,6 +17,7 @@ from metspack.checking.catalogue import PUT_OBJECT, Catalogue
 from metspack.checking.codes import Code
 from metspack.checking.files.listed import source_of
 from metspack.checking.mets.documents import of_opening
+from metspack.checking.reconciliation import DifferenceError
 from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import Content
 from metspack.errors import MetspackError
@@ -145,45 +146,27 @@ _Paths = Mapping[str, bytes | None]
 """The paths that locations mean, or None for a refused location."""
 
 
-class _InCatalogue:
-    """The statements in a document, kept in the catalogue."""
-
-    def __init__(self, catalogue: Catalogue, document: bytes, mets: int) -> None:
-        self._catalogue = catalogue
-        self._of = document, mets
-
-    def take(self, statements: _Statements, paths: _Paths) -> None:
-        """Take some successive statements."""
-        for algorithm, (named, locations, lines, sizes, digests_) in statements.items():
-            stated = zip(named, map(paths.__getitem__, locations), lines, sizes, digests_, strict=True)
-            rows = ((*self._of, *each, algorithm or None, digest or None) for *each, digest in stated)
-            self._catalogue.put_many(PUT_OBJECT, rows)
+Objects = tuple[str, list[bytes], Sequence[int], list[bytes]]
+"""Statements on files: algorithm or "", names, sizes or -1, digests or empty ones."""
 
 
-TakeObjects = Callable[[str, list[bytes], Sequence[int], list[bytes]], None]
-"""Takes statements on files: algorithm or "", names, sizes or -1, digests or empty ones."""
+def _put(catalogue: Catalogue, of: tuple[bytes, int], statements: _Statements, paths: _Paths) -> None:
+    """Put some statements of a document, the path and the number of its METS, into the catalogue."""
+    for algorithm, (named, locations, lines, sizes, digests_) in statements.items():
+        stated = zip(named, map(paths.__getitem__, locations), lines, sizes, digests_, strict=True)
+        rows = ((*of, *each, algorithm or None, digest or None) for *each, digest in stated)
+        catalogue.put_many(PUT_OBJECT, rows)
 
 
-class _InParts:
-    """Statements on the files below a folder, put into parts for a later comparison.
-
-    ``is_other`` is True once a statement is on a file outside the folder.
-    """
-
-    def __init__(self, folder: bytes, take: TakeObjects) -> None:
-        self._folder = folder
-        self._take_objects = take
-        self.is_other = False
-
-    def take(self, statements: _Statements, paths: _Paths) -> None:
-        """Take some statements."""
-        cut = len(self._folder)
-        names_of = {at: path[cut:] for at, path in paths.items() if path and path.startswith(self._folder)}
-        self.is_other = self.is_other or len(names_of) < len(paths)
-        for algorithm, (_, locations, _, sizes, digests_) in () if self.is_other else statements.items():
-            names = list(map(names_of.__getitem__, locations))
-            stated = [-1 if size is None else size for size in sizes]
-            self._take_objects(algorithm, names, stated, list(map(str.encode, digests_)))
+def _of_files(folder: bytes, statements: _Statements, paths: _Paths) -> Iterator[Objects]:
+    """Yield statements on files below a folder; raises ``DifferenceError`` for one on another file."""
+    names_of = {at: path[len(folder) :] for at, path in paths.items() if path and path.startswith(folder)}
+    if len(names_of) < len(paths):
+        raise DifferenceError
+    for algorithm, (_, locations, _, sizes, digests_) in statements.items():
+        names = list(map(names_of.__getitem__, locations))
+        stated = [-1 if size is None else size for size in sizes]
+        yield algorithm, names, stated, list(map(str.encode, digests_))
 
 
 _ObjectShape = tuple[re.Pattern[str], tuple[str, ...], int]
@@ -223,8 +206,7 @@ def _shape_of(element: str) -> _ObjectShape | None:
 class _MetadataFile:
     """One metadata file, read for its root, and for objects when it is PREMIS."""
 
-    def __init__(self, stated: _InCatalogue | _InParts, folder: bytes) -> None:
-        self._stated = stated
+    def __init__(self, folder: bytes) -> None:
         self._folder = folder
         self._statements = defaultdict[str, tuple[list[Any], ...]](lambda: ([], [], [], [], []))
         self._count = 0
@@ -247,22 +229,26 @@ class _MetadataFile:
         self.parser.ordered_attributes = True
         self.parser.StartElementHandler = self._start
 
-    def read(self, blocks: Iterable[bytes]) -> None:
-        """Read the whole file, once; raises ``XmlError``, and the errors of reading."""
+    def statements(self, blocks: Iterable[bytes]) -> Iterator[tuple[_Statements, _Paths]]:
+        """Read the whole file, once, and yield successive statements.
+
+        Raises ``XmlError``, and the errors of reading.
+        """
         try:
             for block in blocks:
                 self._feed(block)
+                yield from self._passed_on(LONGEST)
             self._parse(self._held)
             safexml.feed_block(self.parser, b"", final=True)
+            self._end_object()
         except safexml.XmlError:
-            self._pass_on()  # all objects before the fault, whatever is passed on together
+            yield from self._passed_on()  # all objects before the fault, whatever is passed on together
             raise
         finally:
             # The parser and its megabyte would otherwise stay until the next collection of cycles.
             self.parser.StartElementHandler = self.parser.EndElementHandler = None
             self.parser.CharacterDataHandler = None
-        self._end_object()
-        self._pass_on()
+        yield from self._passed_on()
 
     def _feed(self, block: bytes) -> None:
         """Read objects by their shape, and give the parser all other bytes.
@@ -345,11 +331,13 @@ class _MetadataFile:
             self.parser.CharacterDataHandler = self._words.append
 
     def _end(self, tag: str) -> None:
+        if self._name:
+            self._end_text()
         if self._interest.get(tag) == _OBJECT:
             self._ended = self.parser.CurrentByteIndex
 
     def _end_text(self) -> None:
-        """Take an element of an object, whose text ends before the next start tag."""
+        """Take an element of an object, whose text ends before the next tag."""
         self.parser.CharacterDataHandler = None
         text, name = "".join(self._words).strip(), self._name
         self._words.clear()
@@ -363,8 +351,6 @@ class _MetadataFile:
 
     def _end_object(self) -> None:
         """Keep an object's size and digests, if it states any."""
-        if self._name:
-            self._end_text()
         stated = [*(self._values or {}).items(), *self._digests]
         self._take_objects([self._object_line], [name for name, _ in stated], [[text] for _, text in stated])
         self._values, self._digests = None, []
@@ -388,18 +374,16 @@ class _MetadataFile:
                 kept.extend(compress(more, which))
             sizes = [None] * len(lines)  # stated once
         self._count += len(lines)
-        if self._count >= LONGEST:
-            self._pass_on()
 
-    def _pass_on(self) -> None:
-        """Pass on the statements that were read so far."""
-        locations = {each for _, some, *_ in self._statements.values() for each in some}
-        are_plain = uris.are_plain(tuple(locations))
-        paths = {
-            each: self._folder + each.encode() if are_plain else self._resolved(each) for each in locations
-        }
-        if paths:
-            self._stated.take(self._statements, paths)
+    def _passed_on(self, least: int = 1) -> Iterator[tuple[_Statements, _Paths]]:
+        """Yield the statements that were read so far if they are on so many objects."""
+        if self._count < least:
+            return
+        locations = tuple({each for _, some, *_ in self._statements.values() for each in some})
+        plain = (self._folder + each.encode() for each in locations)
+        paths = plain if uris.are_plain(locations) else map(self._resolved, locations)
+        if locations:
+            yield self._statements, dict(zip(locations, paths, strict=True))
         self._statements.clear()
         self._count = 0
 
@@ -444,10 +428,11 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
         kind = _kind(mdtype, mimetype, path)
         if kind is None or places.agreement.holding(source) is not None:
             continue
-        file = _MetadataFile(_InCatalogue(catalogue, path, mets), folder)
+        file = _MetadataFile(folder)
         try:
             with places.content(path) as content:
-                file.read(content.blocks())
+                for statements, paths in file.statements(content.blocks()):
+                    _put(catalogue, (path, mets), statements, paths)
         except safexml.DoctypeError:
             continue  # EAD 2002 has one: it is never read, and METS has the file's digest
         except safexml.XmlError as error:
@@ -468,18 +453,19 @@ def findings(catalogue: Catalogue, places: CheckedTree) -> Iterator[Finding]:
     yield from _compared(catalogue)
 
 
-def is_sound(reference: File, path: bytes, content: Content, folder: bytes, take: TakeObjects) -> bool:
-    """Return whether a metadata file is sound; keep its statements on files.
+def objects(reference: File, path: bytes, content: Content, folder: bytes) -> Iterator[Objects]:
+    """Yield the statements of a metadata file on files below a folder.
 
-    Raises ``XmlError``, and the errors of reading.
+    Raises ``DifferenceError`` for a file with a finding, ``XmlError``, and the errors of reading.
     """
     kind = _kind(reference.mdtype, reference.mimetype, path)
     if kind is None:
-        return True
-    stated = _InParts(folder, take)
-    file = _MetadataFile(stated, folder)
-    file.read(content.blocks())
-    return _is_of(kind, file) and not stated.is_other
+        return
+    file = _MetadataFile(folder)
+    for statements, paths in file.statements(content.blocks()):
+        yield from _of_files(folder, statements, paths)
+    if not _is_of(kind, file):
+        raise DifferenceError
 
 
 def _compared(catalogue: Catalogue) -> Iterator[Finding]:

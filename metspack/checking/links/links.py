@@ -199,7 +199,7 @@ class LinkCheck:
         self._upward = Upward(catalogue, places, self._mounting, index)
         self._guesses = self._last = 0
         # Very many mptr may name one child.
-        self._has_unshared_entry = lru_cache(_NEAR_KEPT)(self._is_unshared)
+        self._has_unshared_entry = lru_cache(_NEAR_KEPT)(partial(catalogue.has, _UNSHARED_ENTRY))
         self._is_by_both = lru_cache(1)(partial(catalogue.has, _BY_BOTH))
         self._edits = RecentEdits()
 
@@ -398,9 +398,6 @@ class LinkCheck:
             if path == child or (is_mets_name(path) and self._is_reached(path)):
                 return xml_id, path
         return None
-
-    def _is_unshared(self, mets: int, child: bytes | None, div: int) -> bool:
-        return self._catalogue.has(_UNSHARED_ENTRY, mets, child, div)
 
     def _by_objid(self, mets: LinkingMets, pointer: _Pointer) -> Iterator[Finding]:
         """Find the child that an mptr names only by OBJID, as in E-ARK AIP and large CSIP packages."""

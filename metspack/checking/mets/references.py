@@ -6,12 +6,12 @@ That a FILEID names a file and that no ID occurs twice is checked elsewhere, wit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 
 from metspack import safexml
-from metspack.checking.catalogue import Batch, Row
+from metspack.checking.catalogue import Batch
 from metspack.checking.codes import Code
 from metspack.files import tempdb
 from metspack.limits import Budgets
@@ -85,7 +85,6 @@ _FAULTS = (
 )
 
 _IDS, _LABELS, _GROUPS = 0, 1, 2  # scopes: IDs, xlink:labels of divs, and from 2 the labels of each smLinkGrp
-_KEPT = "the IDs of a METS document"
 
 
 class References(tempdb.Scratch):
@@ -99,14 +98,10 @@ class References(tempdb.Scratch):
         super().__init__("BEGIN", schema=_SCHEMA)
         self._name = name
         self._budgets = budgets
-        self._batch = Batch(self._put_many)
+        self._batch = Batch(self._database.executemany)
         self._put = self._batch.add
         self._fault: safexml.XmlError | None = None
         self._group = _LABELS  # the last smLinkGrp
-
-    def _put_many(self, sql: str, rows: Iterable[Row]) -> None:
-        with tempdb.explained(_KEPT):
-            self._database.executemany(sql, rows)
 
     def take(self, element: str, attributes: dict[str, str], at: Reader) -> None:
         """Take the next element; elements in runs have no references and may be left out."""

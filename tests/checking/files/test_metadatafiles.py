@@ -70,15 +70,13 @@ def changed(made: Path, target: Path, changes: Changes) -> Path:
 
 @law(4)
 @example(changes=[(("</premis:object>\n", ""), 0, True), (("(?<=Digest>).", "0"), 0, True)], together=7)
+@example(changes=[(("(?<=Digest>).", "0"), 0, True), ((_OBJECT, f"words{_OBJECT}"), 1, False)], together=7)
 @given(
     changes=st.lists(st.tuples(CHANGES, st.integers(0, 29), st.booleans()), max_size=4),
     together=st.sampled_from([7, 20, 1000]),
 )
 def test_objects_of_a_shape_that_are_compared_at_once_give_what_each_gives(
-    made: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    changes: Changes,
-    together: int,
+    made: Path, tmp_path_factory: pytest.TempPathFactory, changes: Changes, together: int
 ) -> None:
     package = changed(made, tmp_path_factory.mktemp("changed") / "out", changes)
 
