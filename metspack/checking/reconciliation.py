@@ -28,8 +28,8 @@ from metspack.files.partitions import WHOLE, Part, Partitions, PartitionStore, R
 
 FILES_OF_A_PART = 25_000
 """The usual number of files of a segment that are compared together."""
-BYTES_OF_A_FILE = 300
-"""The bytes that a METS has for each file, or more."""
+BYTES_OF_A_FILE = 360
+"""About the bytes that a METS has for each file."""
 
 _MOST_APART = 1_000
 
