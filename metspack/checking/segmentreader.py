@@ -20,7 +20,7 @@ from metspack.checking.eark import profiles
 from metspack.checking.eark.folders import are_placed
 from metspack.checking.eark.requirements import Standard
 from metspack.checking.files import metadatafiles
-from metspack.checking.held import AgreedColumns, AgreedSegment, ManifestStretch, SegmentLook, cut
+from metspack.checking.held import NUL, AgreedColumns, AgreedSegment, ManifestStretch, SegmentLook, cut
 from metspack.checking.mets.documents import sum_of_hashes
 from metspack.checking.mets.references import References
 from metspack.checking.reconciliation import (
@@ -522,7 +522,7 @@ def _lines(look: SegmentLook, algorithm: str) -> Iterator[_Given]:
             blanks = b"".join([line[width : width + 2] for line in here])
             if rest or digits.translate(None, _HEXADECIMAL) or blanks != b"  " * len(here):
                 raise DifferenceError
-            if any(map(ge, (last, *paths[:-1]), paths)):
+            if NUL in stretch or any(map(ge, (last, *paths[:-1]), paths)):
                 raise DifferenceError
             names = [path[above:] for path in paths]
             columns = names, cut(digits, width), range(number, number + len(names))
