@@ -257,7 +257,10 @@ class Processes:
         self._fault: Exception | None = None  # after which there are no further results
 
     def submit(self, work: Work[Any, Any], task: Any, /, parts: SimpleQueue[Any] = _NO_PARTS) -> Future[Any]:
-        """Submit a task to a process that is free, or to a new one; ``parts`` gets what it sends before."""
+        """Submit a task to a process that is free, or to a new one.
+
+        ``parts`` gets the results that it sends before its end.
+        """
         if self._begun < min(self.jobs, len(self.waiting) + 1):
             with _starting():
                 threading.Thread(target=self._run_worker, args=(self._begun,), daemon=True).start()
@@ -350,7 +353,7 @@ class Processes:
 
 
 class Here(Generic[Result]):
-    """The results of ``work`` like those of ``Ahead``, computed in this process when they are taken."""
+    """The results of ``work`` like those of ``Ahead``, computed by this process when taken."""
 
     def __init__(self, work: Callable[..., Iterable[Result]], *given: object) -> None:
         self._results = iter(work(*given))

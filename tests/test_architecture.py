@@ -47,7 +47,7 @@ BUDGETS: Mapping[str, int] = {
     "mets": 3_551,
     "planning": 877,
     "inspecting": 550,
-    "packages": 3_626,
+    "packages": 3_622,
     "checking": 12_699,
     "building": 3_050,
     "reporting": 2_321,

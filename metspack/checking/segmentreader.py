@@ -139,7 +139,10 @@ Take = Callable[[AgreedSegment, Iterator[AgreedColumns]], object]
 _Lot = tuple[Sequence[bytes], Sequence[bytes], Sequence[int]]
 """Paths of folders, names of files as METS has them, and their sizes."""
 _Given = tuple[Callable[..., None], tuple[Any, ...]]
-"""What a source beside METS states: the method of ``SegmentSources`` that takes it, and its arguments."""
+"""A statement of a source beside METS.
+
+It is the method of ``SegmentSources`` that takes it, and the arguments.
+"""
 
 
 _Begin = Callable[..., processes.Here[_Given] | processes.Ahead[_Given]]
@@ -156,7 +159,7 @@ def look_at(look: SegmentLook, _moved: processes.Moved) -> LookedAt | None:
 
 
 def look_in_processes(look: SegmentLook, take: Take, jobs: int) -> None:
-    """Reconcile like ``look_at``, with folder, manifests and metadata files read by other processes.
+    """Reconcile like ``look_at``, with all sources but METS read by other processes.
 
     ``take`` gets the result. Memory is flat.
     """

@@ -277,7 +277,7 @@ class ByObjid:
                     self._found.setdefault(bare(self._walk.objid(each)), []).append(each)
             found = self._found.get(bare(objid), [])
         mine = (
-            each for each in found if any(are_same(parent, up) for up, _ in self._walk.links(each).ups or ())
+            each for each in found if any(are_same(parent, up) for up, _ in self._walk.links(each)[0] or ())
         )
         return next(mine if len(found) > 1 else iter(found), next(iter(found), None))
 
@@ -504,10 +504,10 @@ class _Delivery:
         parents = set[str]()
         while ahead and left:
             folder, ip = ahead.pop()
-            links = self.links(ip)
-            named |= links.named
-            parents |= {folder, bare(self.objid(ip) or folder), *links.located, *links.named}
-            reached = links.located & left.keys()
+            _, located, called = self.links(ip)
+            named |= called
+            parents |= {folder, bare(self.objid(ip) or folder), *located, *called}
+            reached = located & left.keys()
             if reached < left.keys() and named:
                 reached |= {each for each in left.keys() - reached if bare(self.objid(left[each])) in named}
             if upward and not reached and not ahead:
@@ -528,15 +528,15 @@ class _Delivery:
             here = first
             while here is not None and here not in seen:
                 seen.add(here)
-                links = self.links(ips[here])
-                if not links.ups and (first == min(ips) or self.objid(ips[here])):
-                    if links.ups is not None and (links.located or links.named):
+                ups, located, named = self.links(ips[here])
+                if not ups and (first == min(ips) or self.objid(ips[here])):
+                    if ups is not None and (located or named):
                         return here
-                    if links.ups is not None:
+                    if ups is not None:
                         unlinked = unlinked or here
                     elif damaged is None or here != first:  # preferably one that another names as its parent
                         damaged = here
-                here = self._parent(links.ups or (), here, ips)
+                here = self._parent(ups or (), here, ips)
         return unlinked or damaged
 
     def _parent(
@@ -568,7 +568,7 @@ class _Delivery:
         others = parents - {folder, ""}
         return any(
             not is_ancestor and (bare(href) in parents or _linked_folder(folder, href) in others)
-            for href, is_ancestor in self.links(ip).ups or ()
+            for href, is_ancestor in self.links(ip)[0] or ()
         )
 
     def _read_links(self, ip: DeliveredPackage) -> Links:
@@ -699,18 +699,13 @@ def _by_folder(ips: Iterable[DeliveredPackage]) -> dict[str, DeliveredPackage]:
     return {each.folder: each for each in sorted(ips, key=lambda each: not each.is_packed)}
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
-    """Links in the METS of an IP to other METS.
+Links = tuple[Sequence[tuple[str, bool]] | None, set[str], set[str]]
+"""Links in the METS of an IP to other METS: up to its parent, and down to children beside it.
 
-    ``ups`` are OBJIDs or locations that name its parent, each with whether it may name one above that; None
-    for a damaged METS. ``located`` are the folders of children beside it that it locates, and ``named`` the
-    bare OBJIDs of those it names; children located in its folder are left out.
-    """
-
-    ups: Sequence[tuple[str, bool]] | None
-    located: set[str]
-    named: set[str]
+The first are OBJIDs or locations, each with whether it may name one above the parent; None for a damaged
+METS. Of children there are the folders that it locates, and the bare OBJIDs of those that it names, but for
+children located in its folder.
+"""
 
 
 def links_in(document: Iterable[bytes], folder: str, budgets: Budgets) -> Links:
@@ -732,7 +727,7 @@ def links_in(document: Iterable[bytes], folder: str, budgets: Budgets) -> Links:
         is_damaged = False
     beside = {each for each in located.values() if each not in {folder, ""}}
     below = {objid for div, objid in named if located.get(div) != folder}
-    return Links(None if is_damaged else ups, beside, below)
+    return None if is_damaged else ups, beside, below
 
 
 def _linked_folder(folder: str, href: str) -> str:

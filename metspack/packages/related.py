@@ -35,11 +35,11 @@ def put_together(
         while ahead:
             here = ahead.pop()
             with suppress(OSError, MetspackError), here.tree(packs).content(CSIP_METS.encode()) as content:
-                links = delivery.links_in(content.blocks(), here.folder, budgets)
+                _, located, named = delivery.links_in(content.blocks(), here.folder, budgets)
                 at = os.path.dirname(os.path.realpath(here.path))
-                children = [beside[at, name] for name in sorted(links.located) if (at, name) in beside]
+                children = [beside[at, name] for name in sorted(located) if (at, name) in beside]
                 parent = index.of(here)
-                for objid in sorted(links.named):
+                for objid in sorted(named):
                     called, _ = index.children(objid, None if parent is None else parent.objid)
                     called = [child for child in called if child.given and child.given not in taken]
                     called.sort(key=lambda child: index.distance(index.number(each), child))

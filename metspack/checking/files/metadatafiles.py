@@ -151,7 +151,10 @@ Objects = tuple[str, list[bytes], Sequence[int], list[bytes]]
 
 
 def _put(catalogue: Catalogue, of: tuple[bytes, int], statements: _Statements, paths: _Paths) -> None:
-    """Put some statements of a document, the path and the number of its METS, into the catalogue."""
+    """Put some statements of a document into the catalogue.
+
+    ``of`` is its path, and the number of its METS.
+    """
     for algorithm, (named, locations, lines, sizes, digests_) in statements.items():
         stated = zip(named, map(paths.__getitem__, locations), lines, sizes, digests_, strict=True)
         rows = ((*of, *each, algorithm or None, digest or None) for *each, digest in stated)
@@ -159,7 +162,10 @@ def _put(catalogue: Catalogue, of: tuple[bytes, int], statements: _Statements, p
 
 
 def _of_files(folder: bytes, statements: _Statements, paths: _Paths) -> Iterator[Objects]:
-    """Yield statements on files below a folder; raises ``DifferenceError`` for one on another file."""
+    """Yield statements on files below a folder.
+
+    Raises ``DifferenceError`` for one on another file.
+    """
     names_of = {at: path[len(folder) :] for at, path in paths.items() if path and path.startswith(folder)}
     if len(names_of) < len(paths):
         raise DifferenceError
