@@ -149,11 +149,11 @@ class Executor:
 
     def prepare(self, work: Callable[..., object], wanted: int | None, *, files: int) -> None:
         """Start processes for coming work with many files, in a block of ``keep``."""
-        if not are_many(files) or not _keepers:
+        if not are_many(files) or not _kept.blocks:
             return
         jobs = self.useful(wanted, files=files, size=0)
-        if jobs > 1 and all(each.jobs < jobs for each in _kept):
-            _kept.append(pool := Processes(jobs))
+        if jobs > 1 and all(each.jobs < jobs for each in _kept.pools):
+            _kept.pools.append(pool := Processes(jobs))
             for _ in range(min(jobs, cores())):
                 pool.submit(_import_work, work)
 
@@ -190,38 +190,46 @@ class Executor:
 
     def open_processes(self, jobs: int) -> Processes:
         """Return at least ``jobs`` processes: kept ones, or else new ones."""
-        if (kept := next((each for each in _kept if each.jobs >= jobs), None)) is None:
+        if (kept := next((each for each in _kept.pools if each.jobs >= jobs), None)) is None:
             return Processes(jobs)
-        _kept.remove(kept)
+        _kept.pools.remove(kept)
         return kept
 
 
 HERE = Executor()
 useful, of_large, prepare, results = HERE.useful, HERE.of_large, HERE.prepare, HERE.results
 
-_kept: list[Processes] = []
-_keepers: list[None] = []
+
+class _Kept(threading.local):
+    """The processes that a thread keeps, in a number of blocks within each other."""
+
+    def __init__(self) -> None:
+        self.pools: list[Processes] = []
+        self.blocks = 0
+
+
+_kept = _Kept()
 
 
 @contextmanager
 def keep() -> Iterator[None]:
     """Keep processes that were started in the block for further work in it, until it ends.
 
-    For one thread of the process.
+    They are kept for the thread's work alone.
     """
-    _keepers.append(None)
+    _kept.blocks += 1
     try:
         yield
     finally:
-        _keepers.pop()
-        while _kept and not _keepers:
-            _kept.pop().shutdown()
+        _kept.blocks -= 1
+        while _kept.pools and not _kept.blocks:
+            _kept.pools.pop().shutdown()
 
 
 def _release(pool: Pool) -> None:
     """End the processes whose work is done, or keep them in a block of ``keep``."""
-    if _keepers and isinstance(pool, Processes):
-        _kept.append(pool)
+    if _kept.blocks and isinstance(pool, Processes):
+        _kept.pools.append(pool)
     else:
         pool.shutdown()
 

@@ -168,8 +168,8 @@ def test_kept_processes_do_the_next_work_and_end_with_the_block() -> None:
         found = pids()
         assert os.getpid() not in found
         assert pids() & found
-        assert processes._kept
-    assert not processes._kept
+        assert processes._kept.pools
+    assert not processes._kept.pools
     assert not multiprocessing.active_children()
     assert not pids() & found
 
@@ -178,7 +178,7 @@ def test_work_that_is_not_taken_to_its_end_leaves_no_process() -> None:
     with processes.keep():
         with closing(processes.results(own_pid, range(100), 2, lambda _: None)) as taken:
             next(taken)
-        assert not processes._kept
+        assert not processes._kept.pools
         assert not multiprocessing.active_children()
 
 
