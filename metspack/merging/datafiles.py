@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -56,7 +55,6 @@ _PUT = f"""INSERT INTO data (entry, ip, path, xml_id)
 SELECT id, ?3, {data_path("?2")}, coalesce(xml_id, '') FROM entry WHERE {_OF_METS} ORDER BY id"""  # noqa: S608
 _REFUSED = f"""SELECT (SELECT path FROM mets WHERE id = ?1), line, refused FROM entry
 WHERE {_OF_METS} AND refused IS NOT NULL ORDER BY id LIMIT 1"""  # noqa: S608
-_ONCE = "CREATE UNIQUE INDEX data_{0} ON data ({0})"
 _TWICE = "SELECT {0}, min(ip), max(ip) FROM data GROUP BY {0} HAVING count(*) > 1 ORDER BY min(n) LIMIT 1"
 _VIEW = f"""CREATE VIEW data_file AS SELECT n, ip, m.path AS mets, e.algorithm, CASE WHEN e.groupid <> ''
     AND e.seq GLOB '[0-9]*' AND e.seq NOT GLOB '*[^0-9]*' THEN e.groupid ELSE '' END AS part_of,
@@ -280,16 +278,15 @@ class DataFiles:
             ("the path", "path", "AIP2: sub-paths are unique across the containers"),
             ("the ID", "xml_id", "IDs are unique in the METS of a representation"),
         ):
-            try:
-                self.index.execute(_ONCE.format(column))
-            except sqlite3.IntegrityError:
-                value, *both = self.index.row(_TWICE.format(column)) or ("", 0, 0)
+            self.index.execute(f"CREATE INDEX data_{column} ON data ({column}, ip)")
+            if (second := self.index.row(_TWICE.format(column))) is not None:
+                value, *both = second
                 one, other = (self._ips[number] for number in both)
                 raise SourceError(
                     f"{one.path} and {other.path} both have {what} {shown(value)} in "
                     f"{REPRESENTATIONS_FOLDER}/{self.representation}/{DATA}",
                     hint=f"Nothing is overwritten ({clause}). Are they parts of one representation?",
-                ) from None
+                )
 
     def _compare(self, number: int, ip: MergedIp) -> None:
         """Compare the files of an IP with those listed; count those that are left out."""
