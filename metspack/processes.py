@@ -1,6 +1,7 @@
 """Worker processes that do tasks, and return results in the order of the tasks.
 
-Tasks and results pass through pipes, so both are small. With one process the caller does the work.
+Tasks and results pass through pipes, so both are small, or in parts. With one process the caller does the
+work.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 _REPORTED = 1 << 18  # bytes a worker moves before it reports them, and checks whether it is still wanted
 _WAITING = 4  # results for each process from which on there are no further tasks for it
 _SENT = 4  # results that are sent at once
-_NO_PARTS: SimpleQueue[Any] = SimpleQueue()
 _POLL = 0.1  # seconds between two checks of the results
 _PAUSE = 0.01  # seconds until there may be room for them
 # Less than this is read before further processes have started.
@@ -228,7 +228,7 @@ def keep() -> Iterator[None]:
 
 def _release(pool: Pool) -> None:
     """End the processes whose work is done, or keep them in a block of ``keep``."""
-    if _kept.blocks and isinstance(pool, Processes):
+    if _kept.blocks and isinstance(pool, Processes) and pool.fault is None:
         _kept.pools.append(pool)
     else:
         pool.shutdown()
@@ -262,9 +262,11 @@ class Processes:
         self._threads: list[threading.Thread] = []
         self._todo: SimpleQueue[tuple[Future[Any], tuple[Any, ...], SimpleQueue[Any]] | None] = SimpleQueue()
         self._arrived: SimpleQueue[None] = SimpleQueue()
-        self._fault: Exception | None = None  # after which there are no further results
+        self.fault: Exception | None = None  # after which there are no further results
 
-    def submit(self, work: Work[Any, Any], task: Any, /, parts: SimpleQueue[Any] = _NO_PARTS) -> Future[Any]:
+    def submit(
+        self, work: Work[Any, Any], task: Any, /, parts: SimpleQueue[Any] | None = None
+    ) -> Future[Any]:
         """Submit a task to a process that is free, or to a new one.
 
         ``parts`` gets the results that it sends before its end.
@@ -276,7 +278,7 @@ class Processes:
         from concurrent.futures import Future  # noqa: PLC0415 -- heavy; loaded while processes start
 
         self.waiting.add(future := Future[Any]())
-        self._todo.put((future, (work, task), parts))
+        self._todo.put((future, (work, task), parts or SimpleQueue()))
         return future
 
     def count(self, moved: Moved) -> None:
@@ -287,8 +289,8 @@ class Processes:
 
     def wait(self) -> None:
         """Wait a moment for a result; raises ``TargetError`` when a process was killed."""
-        if self._fault is not None:
-            raise self._fault
+        if self.fault is not None:
+            raise self.fault
         with suppress(Empty):
             self._arrived.get(timeout=_POLL)
 
@@ -312,18 +314,13 @@ class Processes:
             future, call, parts = todo
             try:
                 worker = worker or self._start(number)
-                pipe, process = worker
-                pipe.send(call)
-                is_last, result, error = _receive(pipe, process)
-                while not is_last:
-                    self._put(parts, result)
-                    is_last, result, error = _receive(pipe, process)
+                result, error = self._answer(*worker, call, parts)
             except (EOFError, OSError):
                 result, error = None, _ended()
-                self._fault = error
+                self.fault = error
             except Exception as fault:  # noqa: BLE001 -- raised where the result is taken
                 result, error = None, fault
-                self._fault = error if worker is None else self._fault
+                self.fault = error if worker is None else self.fault
             if error is None:
                 future.set_result(result)
             else:
@@ -335,6 +332,21 @@ class Processes:
         self._todo.put(None)  # for the next thread
         if worker is not None:
             worker[0].close()
+
+    def _answer(
+        self, pipe: Connection, process: SpawnProcess, call: tuple[Any, ...], parts: SimpleQueue[Any]
+    ) -> tuple[Any, Exception | None]:
+        """Return the result of a process's next task, or its error."""
+        pipe.send(call)
+        try:
+            while True:
+                is_last, result, error = _receive(pipe, process)
+                if is_last:
+                    return result, error
+                self._put(parts, result)
+        except Exception as fault:
+            self.fault = fault  # the process may be sending more
+            raise
 
     def _put(self, parts: SimpleQueue[Any], some: Any) -> None:
         """Put a part of a task's results into its queue, once there is room or the end."""
@@ -361,7 +373,10 @@ class Processes:
 
 
 class Here(Generic[Result]):
-    """The results of ``work`` like those of ``Ahead``, computed by this process when taken."""
+    """The results of ``work`` like those of ``Ahead``, computed by this process when taken.
+
+    All are ready.
+    """
 
     def __init__(self, work: Callable[..., Iterable[Result]], *given: object) -> None:
         self._results = iter(work(*given))
@@ -378,7 +393,7 @@ class Ahead(Generic[Result]):
 
     ``work`` is a function of a module and, like its arguments and results, sent from one process to the
     other. ``remaining_results`` raises the error of ``work``, and ``TargetError`` when the process was
-    killed.
+    killed. Results are taken from works in their order, as one may wait for a process.
     """
 
     def __init__(self, pool: Processes, work: Callable[..., Iterable[Result]], *given: object) -> None:
@@ -404,8 +419,7 @@ class Ahead(Generic[Result]):
 def ahead(jobs: int) -> Iterator[Callable[..., Ahead[Any]]]:
     """Give a function that begins work ahead in one of ``jobs`` processes, for a block.
 
-    Results are taken from works in their order, as one may wait for a process. The processes end with the
-    block if results are left.
+    The processes end with the block if results are left.
     """
     pool = HERE.open_processes(jobs)
     try:

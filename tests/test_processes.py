@@ -292,7 +292,6 @@ def test_a_fault_in_a_process_says_where_it_was() -> None:
 
 
 def half_sent() -> Iterator[int]:
-    """Results of a process that is killed as it sends the second."""
     yield 1
     yield ended_as_it_sends(1, lambda _: None)
 

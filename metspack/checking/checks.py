@@ -293,7 +293,6 @@ class Checking(Iterator[Finding]):
         looking = self._looking
         with (
             Catalogue() as catalogue,
-            processes.keep(),
             closing(Agreement(each.path.absolute(), looking, catalogue, self._executor)) as agreement,
         ):
             # Only a package that is a single folder with a METS has held segments.

@@ -42,7 +42,7 @@ def hold_segments(
         jobs = HERE.useful(looking.jobs, files=sum(sizes) // BYTES_OF_A_FILE, size=0)
         looks = (look for look, _ in _looks(package.absolute(), looking))
         first = next(looks)
-        if len(sizes) == 1 and jobs > 1 and not first.pack:
+        if len(sizes) == 1 and jobs > 1 and first.parts > 1:  # with few files processes take longer
             look_in_processes(first, agreement.take, jobs)
             return
         with closing(HERE.results(look_at, chain((first,), looks), jobs, progress)) as results:

@@ -120,8 +120,8 @@ class SegmentSources:
         """Take some values of a source, as ``partitions_of`` divides them."""
         for number, columns in parts:
             self._store.keep(source + algorithm, number, columns)
-        if source == OBJECTS:
-            self._objects.add(algorithm)
+            if source == OBJECTS:
+                self._objects.add(algorithm)
 
     def take_folders(self, folders: Iterable[bytes]) -> None:
         """Take some folders below the folder."""

@@ -143,8 +143,6 @@ _Given = tuple[Callable[..., None], tuple[Any, ...]]
 
 It is the method of ``SegmentSources`` that takes it, and the arguments.
 """
-
-
 _Begin = Callable[..., processes.Here[_Given] | processes.Ahead[_Given]]
 
 
@@ -161,7 +159,7 @@ def look_at(look: SegmentLook, _moved: processes.Moved) -> LookedAt | None:
 def look_in_processes(look: SegmentLook, take: Take, jobs: int) -> None:
     """Reconcile like ``look_at``, with all sources but METS read by other processes.
 
-    ``take`` gets the result. Memory is flat.
+    ``take`` gets the result.
     """
     with processes.ahead(jobs) as begin:
         _look(look, take, FolderTree(look.root), begin)
@@ -174,7 +172,7 @@ def _look(look: SegmentLook, take: Take, tree: PackageTree, begin: _Begin) -> No
             take(_compared(look, sources, _stated(look, tree, sources, begin)), sources.columns())
     except TargetError:
         raise
-    except (DifferenceError, OSError, MetspackError, safexml.XmlError):
+    except (DifferenceError, OSError, MetspackError):
         return
 
 
@@ -186,7 +184,7 @@ def _stated(look: SegmentLook, tree: PackageTree, sources: SegmentSources, begin
         for take, columns in chain.from_iterable(source.ready_results() for source in beside):
             take(sources, *columns)
 
-    take_ready()  # a folder that differs by itself is read before its METS
+    take_ready()  # in one process: a folder that differs by itself is read before its METS
     statements = _MetsReader(look).statements(tree)
     while isinstance(each := next(statements), File):
         beside.append(begin(_objects, look, tree, each))
@@ -320,7 +318,7 @@ class _MetsReader:
 
     def _take(self, each: Fact | Run) -> None:
         if isinstance(each, Run) and isinstance(each.fact, Fptr):
-            self._check_partitions_of(each.fact)
+            self._check_division(each.fact)
             self._point(list(map(str.strip, each.columns["fileid"])))
         elif isinstance(each, Run):
             is_mixed = isinstance(each.fact, File) and has_archive(each.fact, each)
@@ -333,7 +331,7 @@ class _MetsReader:
             columns = {name: (value,) for name in _COLUMNS if (value := getattr(each, name)) is not None}
             self._take_files(Run(fact=each, count=1, columns=columns, line=each.line, step=0))
         elif isinstance(each, Fptr):
-            self._check_partitions_of(each)
+            self._check_division(each)
             self._point([each.fileid.strip()])
         elif isinstance(each, StatedObject):
             raise DifferenceError
@@ -351,7 +349,7 @@ class _MetsReader:
         if len(self._facts) > _MOST_FACTS:
             raise DifferenceError
 
-    def _check_partitions_of(self, fptr: Fptr) -> None:
+    def _check_division(self, fptr: Fptr) -> None:
         """Refuse an fptr in the division of an mptr: both name one package."""
         if fptr.div and fptr.div == self._division:
             raise DifferenceError
@@ -460,14 +458,11 @@ def _objects(look: SegmentLook, tree: PackageTree, reference: File) -> Iterator[
         raise DifferenceError
     path = look.above + reference.href.encode()
     parts = defaultdict[str, Partitions](partial(partitions_of, OBJECTS, look))
-    try:
-        with tree.content(path) as content:
-            for algorithm, *columns in metadatafiles.objects(reference, path, content, look.above):
-                yield from _parts(OBJECTS, algorithm, parts[algorithm].add(*columns))
-        for algorithm, objects in parts.items():
-            yield from _parts(OBJECTS, algorithm, objects.rest())
-    except safexml.XmlError:
-        raise DifferenceError from None  # as it can be sent by another process
+    with tree.content(path) as content:
+        for algorithm, *columns in metadatafiles.objects(reference, path, content, look.above):
+            yield from _parts(OBJECTS, algorithm, parts[algorithm].add(*columns))
+    for algorithm, objects in parts.items():
+        yield from _parts(OBJECTS, algorithm, objects.rest())
 
 
 def _in_folder(look: SegmentLook) -> Iterator[_Lot]:

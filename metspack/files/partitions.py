@@ -13,9 +13,9 @@ from zlib import crc32
 from metspack.files import tempdb
 
 WHOLE = -1
-"""The number of values that are not divided yet."""
+"""The number of the part with values that are not divided yet."""
 
-_AT_ONCE = 2_000  # values of a column in one row of the database
+_AT_ONCE, _MOST_HELD = 2_000, 100_000  # values of a column in one row of the database, and in memory
 _NUL = b"\0"
 _MOST_COLUMNS = 4
 _SCHEMA = """
@@ -40,30 +40,36 @@ class Partitions:
     def __init__(self, kinds: str, parts: int) -> None:
         self._kinds = kinds
         self._parts = parts
+        self._most = min(_AT_ONCE * (parts or 1), _MOST_HELD)
+        self._held = 0
         self._divided: list[list[list[Any]]] = [[[] for _ in kinds] for _ in range(parts or 1)]
 
     def add(self, *columns: Sequence[Any]) -> Iterator[Part]:
-        """Add values to each column; yield partitions with many values."""
+        """Add values to each column; yield all once they are many."""
         places: list[list[int]] = [[] for _ in self._divided]
         for at, code in enumerate(map(crc32, columns[0])) if len(places) > 1 else ():
             places[code % self._parts].append(at)
-        for number, (here, kept) in enumerate(zip(places, self._divided, strict=True)):
+        for here, kept in zip(places, self._divided, strict=True):
             for values, column in zip(kept, columns, strict=True):
                 values.extend(map(column.__getitem__, here) if len(places) > 1 else column)
-            if len(kept[0]) >= _AT_ONCE:
-                yield self._taken(number)
+        self._held += len(columns[0])
+        if self._held >= self._most:
+            yield from self.rest()
 
     def rest(self) -> Iterator[Part]:
         """Yield all values that were not yielded yet."""
-        yield from (self._taken(number) for number, kept in enumerate(self._divided) if kept[0])
-
-    def _taken(self, number: int) -> Part:
-        columns = self._divided[number]
-        self._divided[number] = [[] for _ in columns]
-        return number if self._parts else WHOLE, [
-            array("q", values).tobytes() if kind == "q" else _NUL.join(values)
-            for kind, values in zip(self._kinds, columns, strict=True)
-        ]
+        self._held = 0
+        for number, columns in enumerate(self._divided):
+            if columns[0]:
+                yield (
+                    number if self._parts else WHOLE,
+                    [
+                        array("q", values).tobytes() if kind == "q" else _NUL.join(values)
+                        for kind, values in zip(self._kinds, columns, strict=True)
+                    ],
+                )
+            for values in columns:
+                values.clear()
 
 
 class PartitionStore(tempdb.Scratch):
@@ -73,7 +79,7 @@ class PartitionStore(tempdb.Scratch):
         super().__init__("BEGIN", schema=f"{_SCHEMA};{schema}")
 
     def keep(self, source: str, number: int, columns: Sequence[bytes]) -> None:
-        """Keep a part of a source; raises ``TargetError`` when the temporary disk is full."""
+        """Keep a part of a source; raises ``sqlite3.Error`` when the temporary disk is full."""
         self.put(_PUT, source, number, *columns, *[None] * (_MOST_COLUMNS - len(columns)))
 
     def batches(self, source: str, kinds: str, number: int) -> Iterator[list[list[Any]]]:

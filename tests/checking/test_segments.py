@@ -338,16 +338,18 @@ def test_the_bytes_of_a_large_package_of_one_mets_are_read(single: Path) -> None
 
 
 @law(8)
-@given(st.integers(0, 1 << 20), st.sampled_from([1, 2, 4, 0x20, 0xFF]), st.booleans())
+@given(st.integers(0, 1 << 20), st.sampled_from([1, 2, 4, 0x20, 0xFF]), st.booleans(), st.booleans())
 def test_of_a_damaged_package_of_one_mets_the_same_is_found_file_by_file(
-    tmp_path_factory: pytest.TempPathFactory, at: int, mask: int, is_lost: bool
+    tmp_path_factory: pytest.TempPathFactory, at: int, mask: int, is_lost: bool, is_child: bool
 ) -> None:
-    package = forge.forge(tmp_path_factory.mktemp("damaged") / "package", lobs(12, 1)) / FIRST
-    data = bytearray((package / "mets.xml").read_bytes())
+    package = forge.forge(tmp_path_factory.mktemp("damaged") / "package", lobs(12, 1))
+    data = bytearray((mets := package / FIRST / "mets.xml").read_bytes())
     data[at % len(data)] ^= mask
-    (package / "mets.xml").write_bytes(data[: at % len(data)] if is_lost else data)
-    found = list(check(package, Level.STRUCTURE))
+    mets.write_bytes(data[: at % len(data)] if is_lost else data)
+    package = mets.parent if is_child else package
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reconciliation, "FILES_OF_A_PART", 1)
+        found = list(check(package, Level.STRUCTURE, jobs=2))
         patch.setattr(looks, "FEW", 1 << 60)
         assert found == list(check(package, Level.STRUCTURE))
 

@@ -13,7 +13,7 @@ import pytest
 
 from metspack.building.build import BuildOptions, build
 from metspack.building.options import PackageOptions
-from metspack.checking import Level, check, looks, segmentreader
+from metspack.checking import Level, check, looks, reconciliation, segmentreader
 from metspack.limits import Limits
 from metspack.merging.merge import merge_ips
 from metspack.mets.dialects.interface import Software
@@ -58,6 +58,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _small_packages_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "FEW", 0)
     monkeypatch.setattr(segmentreader, "_HELD_AT_ONCE", 1)
+    monkeypatch.setattr(reconciliation, "FILES_OF_A_PART", 1)
 
 
 def top(package: Path) -> Path:
@@ -226,7 +227,7 @@ def test_a_change_has_its_codes(made: Path, tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("kind", [PARTED, MERGED])
 def test_a_package_without_findings_is_looked_at_in_one_go(made: Path, kind: str, agreed: list[bool]) -> None:
     assert list(check(made / kind)) == []
-    assert list(check(made / kind, Level.STRUCTURE)) == []
+    assert list(check(made / kind, Level.STRUCTURE, jobs=2)) == []
     assert agreed == [True, True]
 
 

@@ -90,8 +90,8 @@ _IDS, _LABELS, _GROUPS = 0, 1, 2  # scopes: IDs, xlink:labels of divs, and from 
 class References(tempdb.Scratch):
     """The references and IDs of one document, whose elements ``take`` gets; a context manager.
 
-    ``name`` is the document's path in findings. IDs are kept on disk, as hashes. Raises ``TargetError`` when
-    the disk is full.
+    ``name`` is the document's path in findings. IDs are kept on disk, as hashes. Raises ``sqlite3.Error``
+    when the disk is full.
     """
 
     def __init__(self, name: str, budgets: Budgets) -> None:
