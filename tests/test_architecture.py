@@ -48,7 +48,7 @@ BUDGETS: Mapping[str, int] = {
     "planning": 877,
     "inspecting": 550,
     "packages": 3_622,
-    "checking": 12_695,
+    "checking": 12_694,
     "building": 3_050,
     "reporting": 2_321,
     "restoring": 1_806,

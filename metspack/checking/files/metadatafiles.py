@@ -246,7 +246,6 @@ class _MetadataFile:
                 yield from self._passed_on(LONGEST)
             self._parse(self._held)
             safexml.feed_block(self.parser, b"", final=True)
-            self._end_object()
         except safexml.XmlError:
             yield from self._passed_on()  # all objects before the fault, whatever is passed on together
             raise
@@ -289,7 +288,6 @@ class _MetadataFile:
         """
         if self._shape is None or not self._is_between:
             return at
-        self._end_object()
         pattern, names, inner = self._shape
         found = list(takewhile(itemgetter(0), pattern.finditer(data, at)))
         stop = found[-1].end() if found else at
@@ -341,6 +339,7 @@ class _MetadataFile:
             self._end_text()
         if self._interest.get(tag) == _OBJECT:
             self._ended = self.parser.CurrentByteIndex
+            self._end_object()
 
     def _end_text(self) -> None:
         """Take an element of an object, whose text ends before the next tag."""

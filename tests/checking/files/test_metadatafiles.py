@@ -71,6 +71,9 @@ def changed(made: Path, target: Path, changes: Changes) -> Path:
 @law(4)
 @example(changes=[(("</premis:object>\n", ""), 0, True), (("(?<=Digest>).", "0"), 0, True)], together=7)
 @example(changes=[(("(?<=Digest>).", "0"), 0, True), ((_OBJECT, f"words{_OBJECT}"), 1, False)], together=7)
+@example(
+    changes=[(("(?<=Digest>).", "0"), 0, True), ((_END, f"{_END}</premis:premis>"), 0, False)], together=7
+)
 @given(
     changes=st.lists(st.tuples(CHANGES, st.integers(0, 29), st.booleans()), max_size=4),
     together=st.sampled_from([7, 20, 1000]),
