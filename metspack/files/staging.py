@@ -109,14 +109,14 @@ class Partial(ABC):
                     self._is_new = True
                     writing.make_directory(self.root)
                 self.journal = writing.RunJournal(journal.journal_of(self.root))
+                if self.journal.is_held:
+                    break
+                if self.journal.is_there():
+                    return
             except BaseException as error:  # also an interruption right after the folder was made
                 if self._is_new and not isinstance(error.__cause__, FileExistsError):
-                    writing.remove_empty(self.root)
+                    self._remove_new()
                 raise
-            if self.journal.is_held:
-                break
-            if self.journal.is_there():
-                return
             self.journal.close()  # another run removed it, as its last step
         events = journal.run_events(self.journal.descriptor).events
         self.journal.close()
@@ -125,6 +125,16 @@ class Partial(ABC):
             f"another run is at work on {self.target}{pid}",
             hint="Wait until it has ended, or stop it: metspack status shows how far it is.",
         )
+
+    def _remove_new(self) -> None:
+        """Remove the new folder with its empty journal, unless another run has that locked by now."""
+        with suppress(AttributeError):  # it is open if the interruption came later
+            self.journal.close()
+        path = journal.journal_of(self.root)
+        with suppress(OSError, TargetError), closing(writing.RunJournal(path)) as left:
+            if not left.is_held and not os.fstat(left.descriptor).st_size:
+                writing.remove(path)
+        writing.remove_empty(self.root)
 
     def _check_ours(self) -> None:
         """Raise ``TargetExistsError`` for a ``.partial`` that no run made."""

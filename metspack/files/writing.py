@@ -532,7 +532,11 @@ class RunJournal(_Descriptor):
         self._path = path
         with explained(path):
             self.descriptor = os.open(path, _APPEND | os.O_CREAT | os.O_NONBLOCK, 0o644)
-        self.is_held = not take_lock(self.descriptor)
+        try:
+            self.is_held = not take_lock(self.descriptor)
+        except BaseException:
+            self.close()  # else it would be locked as long as the error is there
+            raise
 
     def is_there(self) -> bool:
         """Return whether the file still has its name."""
