@@ -102,8 +102,9 @@ def open_ips(
     parent = _parent(given)
     # The given children count, even where others are in their places beside the parent.
     root = parent.path.parent if parent.is_packed else parent.path
-    among = (*dict.fromkeys(ip.path for ip, *_ in given), *roots)
-    with closing(Index(root, f"{parent.folder}/{CSIP_METS}", budgets, parent, among)) as index:
+    merged = tuple(dict.fromkeys(ip.path for ip, *_ in given))
+    name = f"{parent.folder}/{CSIP_METS}"
+    with closing(Index(root, name, budgets, parent, roots, merged=merged)) as index:
         given_paths = {os.path.realpath(ip.path): f"{ip.path} ({objid})" for ip, objid, _ in given}
         yield index, _merged(index, given_paths, roots)
 

@@ -233,7 +233,7 @@ def root(path: Path) -> Path:
 
 
 class ByObjid:
-    """Packages by OBJID: right in a folder, and at any depth in roots; for one thread.
+    """Packages by OBJID: right in a folder, those at ``others``, at any depth in roots; for one thread.
 
     Packages beside ``packed`` in the same zip or tar file (``in_pack``) come first. If the package is in the
     folder that has its OBJID as name, no other METS is read. ``damaged`` are unreadable or incomplete packed
@@ -247,11 +247,14 @@ class ByObjid:
         packs: OpenPacks,
         budgets: Budgets,
         packed: DeliveredPackage | None = None,
+        *,
+        others: Sequence[Path] = (),
     ) -> None:
         self._walk = walk = _Delivery(packs, budgets, joins=False)
         in_pack = walk.pack(packed.path) if packed is not None and packed.within else ()
         self.in_pack = [each for each in in_pack if packed and each.mets and each.around == packed.around]
-        self._ahead = chain(self.in_pack, walk.beside(folder), *map(walk.below, roots))
+        inside = map(walk.below, roots)
+        self._ahead = chain(self.in_pack, walk.beside(folder), *map(walk.at, others), *inside)
         self.damaged: dict[Path, str] = {}
         self._called: dict[str, list[DeliveredPackage]] | None = None
         self._found: dict[str, list[DeliveredPackage]] | None = None

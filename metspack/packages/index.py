@@ -156,9 +156,10 @@ class Index(tempdb.Scratch):
     SPLITLOB structMap. Paths begin at ``root``.
 
     ``packed`` is the packed file or other place of the first METS, if not ``root``; children may also be in
-    the ``roots``. ``faults`` are about children that are unreadable, or whose METS has another size or digest
-    than in the parent's; they are left out. Raises ``SourceError`` if the first METS is unreadable or that of
-    a child, ``TargetError`` when the temporary disk is full. For one thread.
+    the ``roots``, or are among the IPs ``merged``, whose LOBs are not looked up by id. ``faults`` are about
+    children that are unreadable, or whose METS has another size or digest than in the parent's; they are left
+    out. Raises ``SourceError`` if the first METS is unreadable or that of a child, ``TargetError`` when the
+    temporary disk is full. For one thread.
     """
 
     def __init__(
@@ -168,6 +169,8 @@ class Index(tempdb.Scratch):
         budgets: Budgets | None = None,
         packed: DeliveredPackage | None = None,
         roots: Sequence[Path] = (),
+        *,
+        merged: Sequence[Path] = (),
     ) -> None:
         self._root = root
         self.budgets = budgets or Budgets()
@@ -180,8 +183,8 @@ class Index(tempdb.Scratch):
         self._archives: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._archive_digests: dict[tuple[str, ...], Digest] = {}
         self.files = PackageFiles(root, self.budgets)
-        self._has_roots = bool(roots)
-        self._by_objid = ByObjid(root, roots, self.files.packs, self.budgets, packed)
+        self._has_roots = bool(roots or merged)
+        self._by_objid = ByObjid(root, roots, self.files.packs, self.budgets, packed, others=merged)
         for each in self._by_objid.in_pack:
             self.files.mount_found((each.folder,), each.path, each.within)
         if packed is not None:
@@ -193,16 +196,21 @@ class Index(tempdb.Scratch):
         self.faults: list[SourceError] = []
         try:
             self._follow(name)
-            self.execute("CREATE INDEX entry_lob ON entry (lob) WHERE lob IS NOT NULL")
-            self.execute("CREATE INDEX mapped_lob ON mapped (lob)")
-            if self.row("SELECT 1 FROM mapped") is not None:  # parts are looked for by their IDs
-                self.execute("CREATE INDEX entry_id ON entry (xml_id)")
-            self.execute("CREATE TABLE named (lob TEXT PRIMARY KEY) WITHOUT ROWID")
-            self.execute("CREATE TABLE several (lob TEXT PRIMARY KEY) WITHOUT ROWID")
-            self.execute(_SEVERAL)
+            if not merged:
+                self._prepare_search()
         except BaseException:
             self.close()
             raise
+
+    def _prepare_search(self) -> None:
+        """Prepare the looking up of LOBs by their ids."""
+        self.execute("CREATE INDEX entry_lob ON entry (lob) WHERE lob IS NOT NULL")
+        self.execute("CREATE INDEX mapped_lob ON mapped (lob)")
+        if self.row("SELECT 1 FROM mapped") is not None:  # parts are looked for by their IDs
+            self.execute("CREATE INDEX entry_id ON entry (xml_id)")
+        self.execute("CREATE TABLE named (lob TEXT PRIMARY KEY) WITHOUT ROWID")
+        self.execute("CREATE TABLE several (lob TEXT PRIMARY KEY) WITHOUT ROWID")
+        self.execute(_SEVERAL)
 
     def enter(self, path: tuple[str, ...], called: str = "") -> int:
         """Insert a document before it is read, with its name in another; return its number."""

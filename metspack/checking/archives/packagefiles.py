@@ -92,6 +92,7 @@ class AgreedFiles:
         )  # the hashes of a segment's paths, once a path was not among them
         self._left: dict[tuple[bytes, int], int] = {}  # files that no cell has named yet, where some were
         self._puts = -1
+        self._last: tuple[Sequence[bytes], list[_Place]] = (), []  # the paths asked about last
         self._shared: dict[bytes, list[bytes]] = {}
 
     def sizes(self, paths: Sequence[bytes]) -> list[int] | None:
@@ -125,6 +126,7 @@ class AgreedFiles:
         """Forget the loaded files after a segment was put back."""
         if self._puts != self._agreement.puts:
             self._puts = self._agreement.puts
+            self._last = (), []
             self._loaded.clear()
             self._shared.clear()
             for data, inner, _ in self._agreement.data_folders():
@@ -190,6 +192,8 @@ class AgreedFiles:
     def _places(self, paths: Sequence[bytes]) -> list[_Place] | None:
         """Return the places of files in segments, or None if one of them is elsewhere."""
         self._look_anew()
+        if self._last[0] == paths:
+            return self._last[1]
         found: list[_Place] = []
         loaded: _Loaded | None = None
         for start, path in enumerate(paths):
@@ -200,6 +204,7 @@ class AgreedFiles:
                 number = loaded.numbers[path]
                 found.append((loaded, start, []))
             found[-1][2].append(number)
+        self._last = paths, found
         return found
 
     def _holding(self, path: bytes) -> _Loaded | None:
