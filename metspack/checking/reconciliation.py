@@ -65,21 +65,22 @@ def _added(sums: _Sums, names: Sequence[bytes], sizes: Sequence[int]) -> _Sums:
 
 
 FILES, LINES, OBJECTS, _LISTED = "files", "lines", "objects", "listed"
-"""The sources on files: the folder, the lines of manifests and the objects of PREMIS by algorithm, METS.
+"""The sources on files: the folder, the lines of manifests and the objects of PREMIS by algorithms, METS.
 
-The algorithm of sizes in PREMIS is "", and -1 a missing size.
+A missing size in PREMIS is -1.
 """
-_KINDS = {FILES: "nq", LINES: "nnq", OBJECTS: "nqn", _LISTED: "nqqn"}
+_KINDS = {FILES: "nq", LINES: "nnq", OBJECTS: "nq", _LISTED: "nqqn"}
 
 
-def partitions_of(source: str, look: SegmentLook) -> Partitions:
+def partitions_of(source: str, look: SegmentLook, algorithms: Sequence[str] = ()) -> Partitions:
     """Return the partitions for the columns of a source.
 
-    They are names and sizes of files; names, digests and numbers of lines; names, sizes and digests of
-    objects.
+    They are names and sizes of files; names, digests and numbers of lines; names, sizes and digests by the
+    ``algorithms`` of objects.
     """
     # Where sums show that METS and folder are the same, nothing is divided.
-    return Partitions(_KINDS[source], 0 if source == FILES and not look.manifests else look.parts)
+    parts = 0 if source == FILES and not look.manifests else look.parts
+    return Partitions(_KINDS[source] + "n" * len(algorithms), parts)
 
 
 class SegmentSources:
@@ -116,12 +117,12 @@ class SegmentSources:
             else:
                 self._store.put(PUT_COLUMNS, b"", *row_of(statement))
 
-    def take_parts(self, source: str, algorithm: str, *parts: Part) -> None:
+    def take_parts(self, source: str, algorithms: str, *parts: Part) -> None:
         """Take some values of a source, as ``partitions_of`` divides them."""
         for number, columns in parts:
-            self._store.keep(source + algorithm, number, columns)
+            self._store.keep(source + algorithms, number, columns)
             if source == OBJECTS:
-                self._objects.add(algorithm)
+                self._objects.add(algorithms)
 
     def take_folders(self, folders: Iterable[bytes]) -> None:
         """Take some folders below the folder."""
@@ -162,8 +163,8 @@ class SegmentSources:
             self.take_parts(FILES, "", *files.rest())
         yield from range(self._look.parts)
 
-    def _part(self, source: str, number: int, algorithm: str = "") -> list[list[Any]]:
-        return self._store.columns(source + algorithm, _KINDS[source], number)
+    def _part(self, source: str, number: int, algorithms: str = "", digests: int = 0) -> list[list[Any]]:
+        return self._store.columns(source + algorithms, _KINDS[source] + "n" * digests, number)
 
     def columns(self) -> Iterator[AgreedColumns]:
         """Yield all files that METS lists and that may be held, with the digests of manifests."""
@@ -203,9 +204,9 @@ class SegmentSources:
                 self._digests[algorithm].put(held.values(), cut(octets, OCTETS[algorithm]), self._files)
             named = zip(lines, paths, values, strict=True)
             others[algorithm] = [(at, path, value.decode()) for at, path, value in named if path in not_held]
-        for algorithm in sorted(self._objects):
-            in_others = stated.get(algorithm, {}) if algorithm else None
-            _compare_objects(size_of, in_others, *self._part(OBJECTS, part, algorithm))
+        for algorithms in sorted(self._objects):
+            in_others = [stated.get(algorithm, {}) for algorithm in algorithms.split()]
+            _compare_objects(size_of, in_others, *self._part(OBJECTS, part, algorithms, len(in_others)))
         return apart, others
 
     def _apart(self, in_mets: dict[bytes, int], on_disk: dict[bytes, int]) -> frozenset[bytes]:
@@ -230,15 +231,14 @@ def _without(values: dict[bytes, _T], names: AbstractSet[bytes]) -> dict[bytes, 
 
 def _compare_objects(
     size_of: Mapping[bytes, int],
-    digest_of: Mapping[bytes, bytes] | None,
+    digests_of: Sequence[Mapping[bytes, bytes]],
     names: Sequence[bytes],
     sizes: Sequence[int],
-    digests: Sequence[bytes],
+    *digests: Sequence[bytes],
 ) -> None:
     """Refuse a statement of PREMIS on another file, or one that differs."""
     found = list(map(size_of.get, names))
     are_other = (size not in {-1, there} for size, there in zip(sizes, found, strict=True))
-    if None in found or (found != sizes and any(are_other)):
-        raise DifferenceError
-    if digest_of is not None and list(map(digest_of.get, names)) != digests:
+    differ = (list(map(each.get, names)) != some for each, some in zip(digests_of, digests, strict=True))
+    if None in found or (found != sizes and any(are_other)) or any(differ):
         raise DifferenceError

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
-from functools import partial
 from itertools import chain, islice
 from operator import ge
 from pathlib import Path
@@ -448,8 +446,8 @@ def _files(look: SegmentLook, tree: PackageTree) -> Iterator[_Given]:
     yield from _parts(FILES, "", files.rest())
 
 
-def _parts(source: str, algorithm: str, parts: Iterable[Part]) -> Iterator[_Given]:
-    return ((SegmentSources.take_parts, (source, algorithm, part)) for part in parts)
+def _parts(source: str, algorithms: str, parts: Iterable[Part]) -> Iterator[_Given]:
+    return ((SegmentSources.take_parts, (source, algorithms, part)) for part in parts)
 
 
 def _objects(look: SegmentLook, tree: PackageTree, reference: File) -> Iterator[_Given]:
@@ -457,12 +455,14 @@ def _objects(look: SegmentLook, tree: PackageTree, reference: File) -> Iterator[
     if reference.href is None or reference.others or not uris.are_plain((reference.href,)):
         raise DifferenceError
     path = look.above + reference.href.encode()
-    parts = defaultdict[str, Partitions](partial(partitions_of, OBJECTS, look))
+    parts = dict[tuple[str, ...], Partitions]()
     with tree.content(path) as content:
-        for algorithm, *columns in metadatafiles.objects(reference, path, content, look.above):
-            yield from _parts(OBJECTS, algorithm, parts[algorithm].add(*columns))
-    for algorithm, objects in parts.items():
-        yield from _parts(OBJECTS, algorithm, objects.rest())
+        for algorithms, columns in metadatafiles.objects(reference, path, content, look.above):
+            if algorithms not in parts:
+                parts[algorithms] = partitions_of(OBJECTS, look, algorithms)
+            yield from _parts(OBJECTS, " ".join(algorithms), parts[algorithms].add(*columns))
+    for algorithms, objects in parts.items():
+        yield from _parts(OBJECTS, " ".join(algorithms), objects.rest())
 
 
 def _in_folder(look: SegmentLook) -> Iterator[_Lot]:

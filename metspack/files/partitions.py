@@ -17,14 +17,14 @@ WHOLE = -1
 
 _AT_ONCE, _MOST_HELD = 2_000, 100_000  # values of a column in one row of the database, and in memory
 _NUL = b"\0"
-_MOST_COLUMNS = 4
+# The columns of values that were kept together are successive rows.
 _SCHEMA = """
-CREATE TABLE part (source TEXT, number INTEGER, one BLOB, two BLOB, three BLOB, four BLOB);
+CREATE TABLE part (source TEXT, number INTEGER, kept BLOB);
 CREATE INDEX part_number ON part (source, number);
 CREATE TABLE slot (id INTEGER PRIMARY KEY, kept BLOB)
 """
-_PUT = "INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)"
-_OF_PART = "SELECT one, two, three, four FROM part WHERE source = ? AND number = ? ORDER BY rowid"
+_PUT = "INSERT INTO part VALUES (?, ?, ?)"
+_OF_PART = "SELECT kept FROM part WHERE source = ? AND number = ? ORDER BY rowid"
 
 Part = tuple[int, Sequence[bytes]]
 """Some values of a partition: its number, and each column as bytes."""
@@ -47,8 +47,9 @@ class Partitions:
     def add(self, *columns: Sequence[Any]) -> Iterator[Part]:
         """Add values to each column; yield all once they are many."""
         places: list[list[int]] = [[] for _ in self._divided]
+        put = [each.append for each in places]
         for at, code in enumerate(map(crc32, columns[0])) if len(places) > 1 else ():
-            places[code % self._parts].append(at)
+            put[code % self._parts](at)
         for here, kept in zip(places, self._divided, strict=True):
             for values, column in zip(kept, columns, strict=True):
                 values.extend(map(column.__getitem__, here) if len(places) > 1 else column)
@@ -80,14 +81,16 @@ class PartitionStore(tempdb.Scratch):
 
     def keep(self, source: str, number: int, columns: Sequence[bytes]) -> None:
         """Keep a part of a source; raises ``sqlite3.Error`` when the temporary disk is full."""
-        self.put(_PUT, source, number, *columns, *[None] * (_MOST_COLUMNS - len(columns)))
+        for each in columns:
+            self.put(_PUT, source, number, each)
 
     def batches(self, source: str, kinds: str, number: int) -> Iterator[list[list[Any]]]:
         """Yield the columns of a partition of a source, those that were kept together at a time."""
-        for blobs in self.rows(_OF_PART, source, number):
+        rows = self.rows(_OF_PART, source, number)
+        for columns in zip(*[rows] * len(kinds), strict=True):
             yield [
-                array("q", blob).tolist() if kind == "q" else blob.split(_NUL)
-                for kind, blob in zip(kinds, blobs, strict=False)
+                array("q", kept).tolist() if kind == "q" else kept.split(_NUL)
+                for kind, (kept,) in zip(kinds, columns, strict=True)
             ]
 
     def columns(self, source: str, kinds: str, number: int) -> list[list[Any]]:

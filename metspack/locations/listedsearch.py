@@ -263,7 +263,7 @@ class ListedSearch:
             at = dict(zip(files, zip(*found, strict=True), strict=True))
             found = [at[name][0] for name in run.files], [at[name][1] for name in run.files]
         paths, sizes = found
-        if not all(map(column.candidates.fits, sizes, run.lengths)):
+        if sizes != list(run.lengths) and not all(map(column.candidates.fits, sizes, run.lengths)):
             return None
         return LobFiles(
             convention=conventions.pop(),

@@ -45,6 +45,7 @@ WHERE e.groupid = ? ORDER BY e.id LIMIT 100000
 """
 _PUT_LOST = "INSERT INTO statement (source, path, document, xml_id) VALUES ('cell', ?, ?, ?)"
 _NUMBERED = re.compile(rb"_part[0-9]{3,}$")
+_USUAL = (".bin", ".txt")
 _COLUMNS_KEPT = 1_000
 _FEW = 32
 
@@ -92,12 +93,11 @@ class Routes:
         """Count whole LOBs outside the archive."""
         if found.inside:
             return
-        kinds: dict[tuple[bytes, str], list[int]] = {}
-        for number, (path, file) in enumerate(zip(found.paths, run.files, strict=True)):
-            kind = path[: path.rfind(b"/")], file[file.rfind(".") :]
-            kinds.setdefault(kind, []).append(number)
-        for first, *more in kinds.values():
-            self._take(levels, run.at(first), found.paths[first], 1 + len(more), is_split=False)
+        folders = [path.rpartition(b"/")[0] for path in found.paths]
+        kinds = list(zip(folders, [file.endswith(_USUAL) for file in run.files], strict=True))
+        for kind, number in Counter(kinds).items():
+            first = kinds.index(kind)
+            self._take(levels, run.at(first), found.paths[first], number, is_split=False)
 
     def take_split(self, levels: Levels, cell: LobCell, found: LobFiles) -> None:
         """Count a split LOB if it is outside the archive."""
@@ -113,7 +113,7 @@ class Routes:
                 cell=levels.column is None and _is_up(cell.file),
                 innermost=_is_up(whole[-1]),
                 nested="." in cell.place.cell,
-                unusual=not cell.file.endswith((".bin", ".txt")),
+                unusual=not cell.file.endswith(_USUAL),
                 split=is_split,
                 numbered=is_split and _NUMBERED.search(first) is not None,
             )

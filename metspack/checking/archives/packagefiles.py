@@ -86,10 +86,8 @@ class AgreedFiles:
         self._agreement = agreement
         self._loaded: dict[tuple[bytes, int], _Loaded] = {}
         self._passed = 0
-        self._names: tuple[bytes, AbstractSet[int]] = (
-            b"",
-            frozenset(),
-        )  # the hashes of a segment's paths, once a path was not among them
+        # The hashes of a segment's paths, once a path was not among them.
+        self._names: tuple[bytes, AbstractSet[int]] = b"", frozenset()
         self._left: dict[tuple[bytes, int], int] = {}  # files that no cell has named yet, where some were
         self._puts = -1
         self._last: tuple[Sequence[bytes], list[_Place]] = (), []  # the paths asked about last

@@ -6,7 +6,7 @@ PREMIS statements on a file are compared with those of METS, manifests and cells
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, compress, islice, takewhile
 from operator import itemgetter
@@ -137,17 +137,17 @@ _MOST = 100  # pieces of a text, digests of an object, names of algorithms: no f
 _DIGITS = 18  # of the largest size that is compared
 
 
-_Statements = Mapping[str, tuple[list[Any], ...]]
-"""Statements of objects on files: identifiers, locations, lines, sizes, digests by algorithm.
+_Statements = Mapping[tuple[str, ...], tuple[list[Any], ...]]
+"""Statements of objects on files: identifiers, locations, lines, sizes, digests by each algorithm.
 
-A size is stated once, under "" for an object without digests. The digests of "" are empty.
+They are kept by the algorithms of their digests.
 """
 _Paths = Mapping[str, bytes | None]
 """The paths that locations mean, or None for a refused location."""
 
 
-Objects = tuple[str, list[bytes], Sequence[int], list[bytes]]
-"""Statements on files: algorithm or "", names, sizes or -1, digests or empty ones."""
+Objects = tuple[tuple[str, ...], list[list[Any]]]
+"""Statements on files: algorithms; names, sizes or -1, digests by each algorithm."""
 
 
 def _put(catalogue: Catalogue, of: tuple[bytes, int], statements: _Statements, paths: _Paths) -> None:
@@ -155,10 +155,13 @@ def _put(catalogue: Catalogue, of: tuple[bytes, int], statements: _Statements, p
 
     ``of`` is its path, and the number of its METS.
     """
-    for algorithm, (named, locations, lines, sizes, digests_) in statements.items():
-        stated = zip(named, map(paths.__getitem__, locations), lines, sizes, digests_, strict=True)
-        rows = ((*of, *each, algorithm or None, digest or None) for *each, digest in stated)
-        catalogue.put_many(PUT_OBJECT, rows)
+    for algorithms, (named, locations, lines, sizes, *digests_) in statements.items():
+        places = list(map(paths.__getitem__, locations))
+        none = [None] * len(lines)
+        for algorithm, values in zip(algorithms, digests_, strict=True) if algorithms else [(None, none)]:
+            stated = zip(named, places, lines, sizes, values, strict=True)
+            catalogue.put_many(PUT_OBJECT, ((*of, *each, algorithm, one or None) for *each, one in stated))
+            sizes = none  # noqa: PLW2901 -- stated once
 
 
 def _of_files(folder: bytes, statements: _Statements, paths: _Paths) -> Iterator[Objects]:
@@ -169,10 +172,10 @@ def _of_files(folder: bytes, statements: _Statements, paths: _Paths) -> Iterator
     names_of = {at: path[len(folder) :] for at, path in paths.items() if path and path.startswith(folder)}
     if len(names_of) < len(paths):
         raise DifferenceError
-    for algorithm, (_, locations, _, sizes, digests_) in statements.items():
-        names = list(map(names_of.__getitem__, locations))
+    for algorithms, (_, locations, _, sizes, *digests_) in statements.items():
+        columns: list[list[Any]] = [list(map(str.encode, each)) for each in digests_]
         stated = [-1 if size is None else size for size in sizes]
-        yield algorithm, names, stated, list(map(str.encode, digests_))
+        yield algorithms, [list(map(names_of.__getitem__, locations)), stated, *columns]
 
 
 _ObjectShape = tuple[re.Pattern[str], tuple[str, ...], int]
@@ -214,7 +217,7 @@ class _MetadataFile:
 
     def __init__(self, folder: bytes) -> None:
         self._folder = folder
-        self._statements = defaultdict[str, tuple[list[Any], ...]](lambda: ([], [], [], [], []))
+        self._statements = dict[tuple[str, ...], tuple[list[Any], ...]]()
         self._count = 0
         self._values: dict[str, str] | None = None  # of the object, the first text of each name
         self._digests: list[tuple[str, str]] = []  # and of the elements of its digests
@@ -293,7 +296,8 @@ class _MetadataFile:
         stop = found[-1].end() if found else at
         if found:
             spaces, *texts = zip(*(each.groups() for each in found), strict=True)
-            begun = (inner + each.count("\n") for each in spaces)
+            before = {each: inner + each.count("\n") for each in set(spaces)}
+            begun = map(before.__getitem__, spaces)
             ends = accumulate(begun, initial=self.parser.CurrentLineNumber)
             self._take_objects([end - inner for end in islice(ends, 1, None)], names, texts)
         columns = stop - (data.rfind("\n", at, stop) + 1 or at)
@@ -372,12 +376,12 @@ class _MetadataFile:
                 bare = digests.bare_digests(found, name)
                 stated.append((name, [_value(each, name) for each in found] if bare is None else bare))
         sizes = [int(text) if text.isdecimal() and len(text) <= _DIGITS else None for text in values[_SIZE]]
-        for name, digests_ in stated or [("", none)]:
-            which = [bool(name) or size is not None for size in sizes]
-            columns: tuple[list[Any], ...] = values[_IDENTIFIER], values[_LOCATION], lines, sizes, digests_
-            for kept, more in zip(self._statements[name], columns, strict=True):
-                kept.extend(compress(more, which))
-            sizes = [None] * len(lines)  # stated once
+        columns: list[list[Any]] = [values[_IDENTIFIER], values[_LOCATION], lines, sizes]
+        columns += (each for _, each in stated)
+        which = [bool(stated) or size is not None for size in sizes]
+        kept = self._statements.setdefault(tuple(name for name, _ in stated), tuple([] for _ in columns))
+        for column, more in zip(kept, columns, strict=True):
+            column.extend(compress(more, which))
         self._count += len(lines)
 
     def _passed_on(self, least: int = 1) -> Iterator[tuple[_Statements, _Paths]]:
