@@ -12,10 +12,7 @@ _MADE: dict[object, Path] = {}
 
 
 def copied(key: object, target: Path, make: Callable[[Path], object]) -> Path:
-    """Copy to a target the result of ``make`` for a key, which is made once; return the target.
-
-    It must be the same wherever it is made.
-    """
+    """Copy to a target the result of ``make`` for a key, which is made once; return the target."""
     if key not in _MADE:
         made = Path(mkdtemp(dir=_FOLDER.name)) / target.name
         make(made)

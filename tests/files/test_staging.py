@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -289,3 +290,12 @@ def test_a_staging_folder_that_fails_early_is_removed_unless_another_made_it(
     with pytest.raises((TargetError, KeyboardInterrupt), match="File exists" if is_of_another else "^$"):
         Staging(tmp_path / "out", RUN)
     assert (tmp_path / "out.partial").is_dir() is is_of_another
+
+
+def test_an_interruption_while_the_journal_is_locked_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "take_lock", Mock(side_effect=[KeyboardInterrupt, True]))
+    with pytest.raises(KeyboardInterrupt):
+        Staging(tmp_path / "out", RUN)
+    assert not list(tmp_path.iterdir())

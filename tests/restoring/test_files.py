@@ -155,10 +155,7 @@ def test_every_archive_comes_back_and_gives_the_same_package_again(
 
 
 def without_notes(package: Path) -> dict[str, bytes]:
-    """Return the files of a package without METS's note on a wrong messageDigest of the source.
-
-    That of an archive that was given back is right.
-    """
+    """Return the files of a package without METS's note on a wrong messageDigest of the source."""
     found = tree(package)
     agent = rb'(?s)\s*<mets:agent ROLE="OTHER" OTHERROLE="SOURCE.*?</mets:agent>'
     mets, count = re.subn(agent, b"", found["mets.xml"])
@@ -427,10 +424,7 @@ def restore(root: Path, target: Path, into: Into | None) -> None:
 
 
 def refused(tmp_path: Path, root: Path) -> str:
-    """Restore in every way, expect refusals without files left, and return the message of files.
-
-    A dry run reports it as well.
-    """
+    """Restore in every way, expect refusals without files left, and return the message of files."""
     assert not DryRun(root).ok
     messages = []
     for target, into in INTO.items():
