@@ -65,14 +65,18 @@ def _added(sums: _Sums, names: Sequence[bytes], sizes: Sequence[int]) -> _Sums:
 
 
 FILES, LINES, OBJECTS, _LISTED = "files", "lines", "objects", "listed"
-"""The sources on files: the folder, the lines of manifests and the objects of PREMIS by algorithms, METS.
+"""The sources on files: the folder, lines of manifests by algorithm, objects of PREMIS by algorithms, METS.
 
-A missing size in PREMIS is -1.
+Algorithms have spaces between them. A missing size in PREMIS is -1.
 """
 _KINDS = {FILES: "nq", LINES: "nnq", OBJECTS: "nq", _LISTED: "nqqn"}
 
 
-def partitions_of(source: str, look: SegmentLook, algorithms: Sequence[str] = ()) -> Partitions:
+def _kinds_of(source: str, algorithms: str) -> str:
+    return _KINDS[source] + "n" * (len(algorithms.split()) if source == OBJECTS else 0)
+
+
+def partitions_of(source: str, look: SegmentLook, algorithms: str = "") -> Partitions:
     """Return the partitions for the columns of a source.
 
     They are names and sizes of files; names, digests and numbers of lines; names, sizes and digests by the
@@ -80,7 +84,7 @@ def partitions_of(source: str, look: SegmentLook, algorithms: Sequence[str] = ()
     """
     # Where sums show that METS and folder are the same, nothing is divided.
     parts = 0 if source == FILES and not look.manifests else look.parts
-    return Partitions(_KINDS[source] + "n" * len(algorithms), parts)
+    return Partitions(_kinds_of(source, algorithms), parts)
 
 
 class SegmentSources:
@@ -163,8 +167,8 @@ class SegmentSources:
             self.take_parts(FILES, "", *files.rest())
         yield from range(self._look.parts)
 
-    def _part(self, source: str, number: int, algorithms: str = "", digests: int = 0) -> list[list[Any]]:
-        return self._store.columns(source + algorithms, _KINDS[source] + "n" * digests, number)
+    def _part(self, source: str, number: int, algorithms: str = "") -> list[list[Any]]:
+        return self._store.columns(source + algorithms, _kinds_of(source, algorithms), number)
 
     def columns(self) -> Iterator[AgreedColumns]:
         """Yield all files that METS lists and that may be held, with the digests of manifests."""
@@ -206,14 +210,13 @@ class SegmentSources:
             others[algorithm] = [(at, path, value.decode()) for at, path, value in named if path in not_held]
         for algorithms in sorted(self._objects):
             in_others = [stated.get(algorithm, {}) for algorithm in algorithms.split()]
-            _compare_objects(size_of, in_others, *self._part(OBJECTS, part, algorithms, len(in_others)))
+            _compare_objects(size_of, in_others, *self._part(OBJECTS, part, algorithms))
         return apart, others
 
     def _apart(self, in_mets: dict[bytes, int], on_disk: dict[bytes, int]) -> frozenset[bytes]:
         """Return the missing files; refuse any other difference, and more than a thousand."""
         apart = frozenset(in_mets.keys() - on_disk.keys())
-        above, data = self._look.above, self._look.data + b"/"
-        are_inside = all((above + name).startswith(data) for name in apart)
+        are_inside = all((self._look.above + name).startswith(self._look.data + b"/") for name in apart)
         if len(apart) > _MOST_APART or (apart and (self._look.pack or not are_inside)):
             raise DifferenceError
         if on_disk != _without(in_mets, apart):

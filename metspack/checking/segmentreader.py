@@ -55,6 +55,7 @@ _DEEPEST = 4  # folders above a segment's
 _MOST_FOLDERS, _MOST_INNER = 100_000, 10_000
 _MOST_NAMES, _MOST_PACKED = 1_000, 25_000
 _FEW = 100  # files beside an archive, or pieces of it
+_MOST_STATED = 10  # values of an object of PREMIS, and combinations of algorithms
 _LINE = 1 << 13  # bytes that hold a line of a manifest, as a path is no longer than 4,096
 _HEXADECIMAL = b"0123456789abcdef"
 _ZIP, _BEHIND_SLASH = b".zip", b"0"
@@ -455,14 +456,16 @@ def _objects(look: SegmentLook, tree: PackageTree, reference: File) -> Iterator[
     if reference.href is None or reference.others or not uris.are_plain((reference.href,)):
         raise DifferenceError
     path = look.above + reference.href.encode()
-    parts = dict[tuple[str, ...], Partitions]()
+    parts = dict[str, Partitions]()
     with tree.content(path) as content:
         for algorithms, columns in metadatafiles.objects(reference, path, content, look.above):
             if algorithms not in parts:
                 parts[algorithms] = partitions_of(OBJECTS, look, algorithms)
-            yield from _parts(OBJECTS, " ".join(algorithms), parts[algorithms].add(*columns))
+            if max(len(parts), len(columns)) > _MOST_STATED:
+                raise DifferenceError  # each has lists in memory
+            yield from _parts(OBJECTS, algorithms, parts[algorithms].add(*columns))
     for algorithms, objects in parts.items():
-        yield from _parts(OBJECTS, " ".join(algorithms), objects.rest())
+        yield from _parts(OBJECTS, algorithms, objects.rest())
 
 
 def _in_folder(look: SegmentLook) -> Iterator[_Lot]:

@@ -55,8 +55,8 @@ _PUT = f"""INSERT INTO data (entry, ip, path, xml_id)
 SELECT id, ?3, {data_path("?2")}, coalesce(xml_id, '') FROM entry WHERE {_OF_METS} ORDER BY id"""  # noqa: S608
 _REFUSED = f"""SELECT (SELECT path FROM mets WHERE id = ?1), line, refused FROM entry
 WHERE {_OF_METS} AND refused IS NOT NULL ORDER BY id LIMIT 1"""  # noqa: S608
-_ARE_UNIQUE = "SELECT count(DISTINCT {0}) = count({0}) FROM data"
-_TWICE = "SELECT {0}, min(ip), max(ip) FROM data GROUP BY {0} HAVING count(*) > 1 ORDER BY min(n) LIMIT 1"
+_TWICE = "SELECT {0} FROM data GROUP BY {0} HAVING count(*) > 1 LIMIT 1"
+_IPS_WITH = "SELECT min(ip), max(ip) FROM data WHERE {0} = ?"
 _VIEW = f"""CREATE VIEW data_file AS SELECT n, ip, m.path AS mets, e.algorithm, CASE WHEN e.groupid <> ''
     AND e.seq GLOB '[0-9]*' AND e.seq NOT GLOB '*[^0-9]*' THEN e.groupid ELSE '' END AS part_of,
     d.path AS path, d.xml_id, coalesce(nullif(e.media, ''), '{DEFAULT}'), e.size AS size, e.digest,
@@ -280,11 +280,11 @@ class DataFiles:
             ("the ID", "xml_id", "IDs are unique in the METS of a representation"),
         ):
             self.index.execute(f"CREATE INDEX data_{column} ON data ({column}, ip)")
-            if self.index.row(_ARE_UNIQUE.format(column)) == (0,):
-                value, *both = self.index.row(_TWICE.format(column)) or ()
+            if (twice := self.index.row(_TWICE.format(column))) is not None:
+                both = self.index.row(_IPS_WITH.format(column), *twice) or ()
                 one, other = (self._ips[number] for number in both)
                 raise SourceError(
-                    f"{one.path} and {other.path} both have {what} {shown(value)} in "
+                    f"{one.path} and {other.path} both have {what} {shown(*twice)} in "
                     f"{REPRESENTATIONS_FOLDER}/{self.representation}/{DATA}",
                     hint=f"Nothing is overwritten ({clause}). Are they parts of one representation?",
                 )

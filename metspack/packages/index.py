@@ -156,7 +156,7 @@ class Index(tempdb.Scratch):
     SPLITLOB structMap. Paths begin at ``root``.
 
     ``packed`` is the packed file or other place of the first METS, if not ``root``; children may also be in
-    the ``roots``, or are among the IPs ``merged``, whose LOBs are not looked up by id. ``faults`` are about
+    the ``roots``, or are among the IPs ``merged``, whose LOBs cannot be looked up by id. ``faults`` are about
     children that are unreadable, or whose METS has another size or digest than in the parent's; they are left
     out. Raises ``SourceError`` if the first METS is unreadable or that of a child, ``TargetError`` when the
     temporary disk is full. For one thread.

@@ -80,12 +80,11 @@ class Routes:
 
     def of_archive(self, metadata: Metadata) -> ArchiveRoutes:
         """Return all routes of the archive, which has this metadata.xml."""
-        routes, is_apart = tuple(self._counts.items()), self._is_apart
         return ArchiveRoutes(
             path=shown(self._path),
             version=metadata.version,
-            routes=routes,
-            is_apart=is_apart,
+            routes=tuple(self._counts.items()),
+            is_apart=self._is_apart,
             has_types=metadata.has_types,
         )
 
@@ -95,8 +94,9 @@ class Routes:
             return
         folders = [path.rpartition(b"/")[0] for path in found.paths]
         kinds = list(zip(folders, [file.endswith(_USUAL) for file in run.files], strict=True))
+        firsts = dict(zip(reversed(kinds), reversed(range(len(kinds))), strict=True))
         for kind, number in Counter(kinds).items():
-            first = kinds.index(kind)
+            first = firsts[kind]
             self._take(levels, run.at(first), found.paths[first], number, is_split=False)
 
     def take_split(self, levels: Levels, cell: LobCell, found: LobFiles) -> None:

@@ -95,8 +95,7 @@ class AgreedFiles:
 
     def sizes(self, paths: Sequence[bytes]) -> list[int] | None:
         """Return the bytes of files, or None when one of them is not a file of a segment."""
-        places = self._places(paths)
-        if places is None:
+        if (places := self._places(paths)) is None:
             return None
         return [loaded.columns.sizes[number] for loaded, _, numbers in places for number in numbers]
 
@@ -136,8 +135,7 @@ class AgreedFiles:
         self, archive: bytes, cells: CellRun, ids: Sequence[str], paths: Sequence[bytes], first: int
     ) -> bool:
         """Compare cells with the files that they name; see ``Files.agree``."""
-        places = self._places(paths)
-        if places is None:
+        if (places := self._places(paths)) is None:
             for path in paths:
                 if self._places([path]) is not None:
                     self._agreement.put_holding_back(path)
@@ -154,8 +152,7 @@ class AgreedFiles:
     def _count(self, loaded: _Loaded, named: int) -> None:
         """Count named files; release a stretch for hashing once cells name all its files."""
         place = loaded.folder, loaded.columns.start
-        left = self._left.get(place, len(loaded.ids)) - named
-        self._left[place] = left
+        self._left[place] = left = self._left.get(place, len(loaded.ids)) - named
         if not left:
             del self._left[place]
             self._agreement.release(*place)
@@ -202,7 +199,7 @@ class AgreedFiles:
                 number = loaded.numbers[path]
                 found.append((loaded, start, []))
             found[-1][2].append(number)
-        self._last = paths, found
+        self._last = list(paths), found
         return found
 
     def _holding(self, path: bytes) -> _Loaded | None:
@@ -383,8 +380,7 @@ class Files:
         if (shared := _SHARED.search(path)) is None:
             return None
         is_child_lost = self._is_child_lost
-        row = self._catalogue.row(_LOST_SHARED, shared[1])
-        if row is not None:
+        if (row := self._catalogue.row(_LOST_SHARED, shared[1])) is not None:
             return bytes(row[0])
         return path if is_child_lost else None
 

@@ -146,8 +146,8 @@ _Paths = Mapping[str, bytes | None]
 """The paths that locations mean, or None for a refused location."""
 
 
-Objects = tuple[tuple[str, ...], list[list[Any]]]
-"""Statements on files: algorithms; names, sizes or -1, digests by each algorithm."""
+Objects = tuple[str, list[list[Any]]]
+"""Statements on files: algorithms, with spaces between; names, sizes or -1, digests by each algorithm."""
 
 
 def _put(catalogue: Catalogue, of: tuple[bytes, int], statements: _Statements, paths: _Paths) -> None:
@@ -175,7 +175,7 @@ def _of_files(folder: bytes, statements: _Statements, paths: _Paths) -> Iterator
     for algorithms, (_, locations, _, sizes, *digests_) in statements.items():
         columns: list[list[Any]] = [list(map(str.encode, each)) for each in digests_]
         stated = [-1 if size is None else size for size in sizes]
-        yield algorithms, [list(map(names_of.__getitem__, locations)), stated, *columns]
+        yield " ".join(algorithms), [list(map(names_of.__getitem__, locations)), stated, *columns]
 
 
 _ObjectShape = tuple[re.Pattern[str], tuple[str, ...], int]
