@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from itertools import chain
 from operator import mul
 from typing import Any, TypeVar
 
@@ -32,6 +33,7 @@ BYTES_OF_A_FILE = 360
 """About the bytes that a METS has for each file."""
 
 _MOST_APART = 1_000
+_MOST_IN_MEMORY = 8  # parts whose digests are
 
 
 class DifferenceError(Exception):
@@ -104,22 +106,22 @@ class SegmentSources:
         self._in_mets = 0, 0, 0
         self.folders: list[bytes] = []
         self.stretches: dict[str, ManifestStretch] = {}
-        self._columns: list[AgreedColumns] = []
-        on_disk = look.parts > 1
+        self._listed = partitions_of(_LISTED, look)
+        on_disk = look.parts > _MOST_IN_MEMORY
         self._digests = {name: Records(OCTETS[name], store, on_disk=on_disk) for name in look.manifests}
 
     def take(self, statement: Statement) -> None:
         """Take some statements of METS."""
         if isinstance(statement, tuple):
-            self._in_mets = _added(self._in_mets, [statement[0]], [statement[1]])
             self._never_held.append(statement)
         else:
-            self._in_mets = _added(self._in_mets, statement.names.split(NUL), statement.sizes)
             self._files = statement.stop
-            if self._look.parts == 1:
-                self._columns.append(statement)
-            else:
-                self._store.put(PUT_COLUMNS, b"", *row_of(statement))
+            self._store.put(PUT_COLUMNS, b"", *row_of(statement))
+        names, numbers, sizes, digests = _listed_columns(statement)
+        if self._look.manifests:
+            self.take_parts(_LISTED, "", *self._listed.add(names, numbers, sizes, digests))
+        else:
+            self._in_mets = _added(self._in_mets, names, sizes)
 
     def take_parts(self, source: str, algorithms: str, *parts: Part) -> None:
         """Take some values of a source, as ``partitions_of`` divides them."""
@@ -139,7 +141,7 @@ class SegmentSources:
     @property
     def are_same(self) -> bool:
         """Return whether METS and folder have the same files and are the only sources."""
-        if self.stretches or self._objects:
+        if self._look.manifests or self._objects:
             return False
         in_folder = 0, 0, 0
         for names, sizes in self._store.batches(FILES, _KINDS[FILES], WHOLE):
@@ -147,24 +149,19 @@ class SegmentSources:
         return self._in_mets == in_folder
 
     def _stored(self) -> Iterator[AgreedColumns]:
-        return iter(self._columns) if self._columns else map(columns_of, self._store.rows(COLUMNS, b"", 0))
+        return map(columns_of, self._store.rows(COLUMNS, b"", 0))
 
     def parts(self) -> Iterator[int]:
-        """Divide the files of METS into parts; yield their numbers, to be compared."""
-        listed = partitions_of(_LISTED, self._look)
-        for name, size, digest in self._never_held:
-            self.take_parts(_LISTED, "", *listed.add([name], [-1], [size], [digest.encode()]))
-        for each in self._stored():
-            ((algorithm, digests),) = each.digests.items()
-            found = cut(digests.hex().encode(), 2 * OCTETS[algorithm])
-            numbers = range(each.start, each.stop)
-            self.take_parts(_LISTED, "", *listed.add(each.names.split(NUL), numbers, each.sizes, found))
-        self.take_parts(_LISTED, "", *listed.rest())
+        """Divide what is not divided yet; yield the numbers of parts, to be compared."""
         if not self._look.manifests:
+            statements: Iterator[Statement] = chain(self._never_held, self._stored())
+            for each in statements:
+                self.take_parts(_LISTED, "", *self._listed.add(*_listed_columns(each)))
             files = Partitions(_KINDS[FILES], self._look.parts)
             for columns in self._store.batches(FILES, _KINDS[FILES], WHOLE):
                 self.take_parts(FILES, "", *files.add(*columns))
             self.take_parts(FILES, "", *files.rest())
+        self.take_parts(_LISTED, "", *self._listed.rest())
         yield from range(self._look.parts)
 
     def _part(self, source: str, number: int, algorithms: str = "") -> list[list[Any]]:
@@ -184,11 +181,9 @@ class SegmentSources:
         """
         names, numbers, sizes, digests = self._part(_LISTED, part)
         size_of = dict(zip(names, sizes, strict=True))
-        if len(size_of) < len(names) or not folders.isdisjoint(size_of):
-            raise DifferenceError
         apart = self._apart(size_of, dict(zip(*self._part(FILES, part), strict=True)))
         never_held = {name for name, number in zip(names, numbers, strict=True) if number < 0}
-        if not never_held.isdisjoint(apart):
+        if len(size_of) < len(names) or not folders.isdisjoint(size_of) or not never_held.isdisjoint(apart):
             raise DifferenceError
         in_mets = dict(zip(names, digests, strict=True))
         left_out = apart | {name for name in never_held if not in_mets[name]}
@@ -199,9 +194,10 @@ class SegmentSources:
             paths, values, lines = self._part(LINES, part, algorithm)
             digest_of = dict(zip(paths, values, strict=True))
             found = _without(digest_of, left_out)
-            if found.keys() != expected.keys() or not left_out - apart <= digest_of.keys():
-                raise DifferenceError
-            if algorithm == algorithm_of_mets and found != expected:
+            is_other = (
+                found != expected if algorithm == algorithm_of_mets else found.keys() != expected.keys()
+            )
+            if is_other or not left_out - apart <= digest_of.keys():
                 raise DifferenceError
             if stated.setdefault(algorithm, digest_of) is digest_of:
                 octets = bytes.fromhex(b"".join(map(digest_of.__getitem__, held)).decode())
@@ -217,11 +213,19 @@ class SegmentSources:
         """Return the missing files; refuse any other difference, and more than a thousand."""
         apart = frozenset(in_mets.keys() - on_disk.keys())
         are_inside = all((self._look.above + name).startswith(self._look.data + b"/") for name in apart)
-        if len(apart) > _MOST_APART or (apart and (self._look.pack or not are_inside)):
-            raise DifferenceError
-        if on_disk != _without(in_mets, apart):
+        is_other = on_disk != _without(in_mets, apart)
+        if is_other or len(apart) > _MOST_APART or (apart and (self._look.pack or not are_inside)):
             raise DifferenceError
         return apart
+
+
+def _listed_columns(statement: Statement) -> tuple[Sequence[Any], ...]:
+    """Return names, numbers, sizes and digests of some files of METS; -1 is the number of one never held."""
+    if isinstance(statement, tuple):
+        return [statement[0]], [-1], [statement[1]], [statement[2].encode()]
+    ((algorithm, octets),) = statement.digests.items()
+    numbers, digests = range(statement.start, statement.stop), octets.hex().encode()
+    return statement.names.split(NUL), numbers, statement.sizes, cut(digests, 2 * OCTETS[algorithm])
 
 
 def _without(values: dict[bytes, _T], names: AbstractSet[bytes]) -> dict[bytes, _T]:

@@ -109,14 +109,16 @@ class Records:
         self._width = width
         self._store = store
         self._row = store.put("INSERT INTO slot (kept) VALUES (NULL)") if on_disk else 0
-        self._values: dict[int, bytes] = {}
+        self._values = bytearray()
 
     def put(self, numbers: Iterable[int], values: Iterable[bytes], count: int) -> None:
         """Set values at their numbers, all below ``count``; raises ``TargetError`` on a full disk."""
-        if not self._row:
-            self._values.update(zip(numbers, values, strict=True))
-            return
         width = self._width
+        if not self._row:
+            self._values += bytes(count * width - len(self._values))
+            for number, value in zip(numbers, values, strict=True):
+                self._values[number * width : (number + 1) * width] = value
+            return
         sql = "UPDATE slot SET kept = coalesce(kept, zeroblob(?)) WHERE id = ?"
         self._store.put(sql, count * width, self._row)
         with self._store.blob("slot", "kept", self._row) as blob:
@@ -127,8 +129,8 @@ class Records:
     def get(self, start: int, stop: int) -> bytes:
         """Return the values from ``start`` up to, without, ``stop``, joined."""
         if not self._row:
-            zeros = bytes(self._width)
-            return b"".join([self._values.get(number, zeros) for number in range(start, stop)])
+            found = bytes(self._values[start * self._width : stop * self._width])
+            return found.ljust((stop - start) * self._width, b"\0")
         with self._store.blob("slot", "kept", self._row) as blob:
             blob.seek(start * self._width)
             return blob.read((stop - start) * self._width)

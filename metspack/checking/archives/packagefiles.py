@@ -312,9 +312,7 @@ class Files:
         """Return whether the package may have a file below a folder, which ends with its slash."""
         if self._catalogue.swapped:
             folder = self._where(folder)
-        if _SHARED.search(folder + b"x") is not None:
-            return True
-        return self._has(folder)
+        return _SHARED.search(folder + b"x") is not None or self._has(folder)
 
     def _has(self, folder: bytes) -> bool:
         """Return whether there is a file below a folder, or in a segment with that folder."""
