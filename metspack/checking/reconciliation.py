@@ -117,11 +117,12 @@ class SegmentSources:
         else:
             self._files = statement.stop
             self._store.put(PUT_COLUMNS, b"", *row_of(statement))
-        names, numbers, sizes, digests = _listed_columns(statement)
         if self._look.manifests:
-            self.take_parts(_LISTED, "", *self._listed.add(names, numbers, sizes, digests))
+            self.take_parts(_LISTED, "", *self._listed.add(*_listed_columns(statement)))
+        elif isinstance(statement, tuple):
+            self._in_mets = _added(self._in_mets, [statement[0]], [statement[1]])
         else:
-            self._in_mets = _added(self._in_mets, names, sizes)
+            self._in_mets = _added(self._in_mets, statement.names.split(NUL), statement.sizes)
 
     def take_parts(self, source: str, algorithms: str, *parts: Part) -> None:
         """Take some values of a source, as ``partitions_of`` divides them."""
@@ -152,7 +153,7 @@ class SegmentSources:
         return map(columns_of, self._store.rows(COLUMNS, b"", 0))
 
     def parts(self) -> Iterator[int]:
-        """Divide what is not divided yet; yield the numbers of parts, to be compared."""
+        """Divide all other files; yield the numbers of the parts, to be compared."""
         if not self._look.manifests:
             statements: Iterator[Statement] = chain(self._never_held, self._stored())
             for each in statements:
@@ -220,7 +221,7 @@ class SegmentSources:
 
 
 def _listed_columns(statement: Statement) -> tuple[Sequence[Any], ...]:
-    """Return names, numbers, sizes and digests of some files of METS; -1 is the number of one never held."""
+    """Return names, numbers, sizes and digests of files of METS, -1 for one that is never held."""
     if isinstance(statement, tuple):
         return [statement[0]], [-1], [statement[1]], [statement[2].encode()]
     ((algorithm, octets),) = statement.digests.items()
