@@ -153,7 +153,7 @@ class SegmentSources:
         return map(columns_of, self._store.rows(COLUMNS, b"", 0))
 
     def parts(self) -> Iterator[int]:
-        """Divide all other files; yield the numbers of the parts, to be compared."""
+        """Divide the files left; yield the numbers of the parts, to be compared."""
         if not self._look.manifests:
             statements: Iterator[Statement] = chain(self._never_held, self._stored())
             for each in statements:
