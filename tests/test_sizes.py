@@ -96,10 +96,7 @@ def test_what_is_shown_can_be_given(number: int) -> None:
     assert size(shown(number).partition(" (")[0].replace("bytes", "B").replace("byte", "B"), "-") == number
 
 
-@pytest.mark.parametrize(
-    ("number", "words", "expected"),
-    read_table(__file__, "counted"),
-)
+@tabled
 def test_numbers_go_with_their_nouns(number: int, words: tuple[str, ...], expected: str) -> None:
     assert counted(number, *words) == expected
 
@@ -121,10 +118,7 @@ def test_what_is_no_range_is_refused(text: str, message: str) -> None:
     assert "2100-3599" in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("text", "size", "message"),
-    read_table(__file__, "outside"),
-)
+@tabled
 def test_a_range_outside_the_lob_is_an_error_with_the_size(text: str, size: int, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parsed_range(text).within(size)

@@ -25,7 +25,7 @@ from metspack.uris import (
     walked,
 )
 from tests.laws import law, of_each
-from tests.tables import read_table
+from tests.tables import read_table, tabled
 
 LAW = law(500)
 
@@ -132,10 +132,7 @@ def test_white_space_that_xml_does_not_know_is_part_of_a_name(text: str) -> None
     assert parsed(text).segments == located(text).segments == (text,)
 
 
-@pytest.mark.parametrize(
-    ("segments", "names"),
-    read_table(__file__, "steps"),
-)
+@tabled
 def test_steps_up_are_taken_but_those_at_the_start(segments: tuple[str, ...], names: tuple[str, ...]) -> None:
     assert collapsed(segments) == names
 
@@ -188,10 +185,7 @@ def test_a_refusal_crosses_process_boundaries() -> None:
 # --- below a root -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("base", "text", "rule"),
-    read_table(__file__, "leaving"),
-)
+@tabled
 def test_a_reference_never_leaves_its_root(base: tuple[str, ...], text: str, rule: str) -> None:
     with pytest.raises(ReferenceRefused) as caught:
         joined(base, parsed(text))
@@ -277,10 +271,7 @@ def test_quoted_segments_are_read_back(segments: list[str]) -> None:
     assert text.isascii()
 
 
-@pytest.mark.parametrize(
-    ("segments", "text"),
-    read_table(__file__, "quoted"),
-)
+@tabled
 def test_segments_are_quoted(segments: tuple[str, ...], text: str) -> None:
     assert quoted(segments) == text
 

@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import groupby, islice, repeat
+from itertools import groupby, repeat
 from pathlib import Path
-from typing import Any
 
 from metspack.building.segments import json_line
 from metspack.digests import OCTETS, Hashers
@@ -17,66 +16,46 @@ from metspack.files import reading, writing
 from metspack.files.byteranges import FileBelow
 from metspack.files.paths import Names
 from metspack.layouts.names import SIARD
-from metspack.mediatypes import DEFAULT
+from metspack.merging.dataindex import DATA, DataIndex
 from metspack.merging.representation import ANOTHER, MergedIp
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER
-from metspack.model import LONGEST, SMALL, Columnar, Digest
+from metspack.model import SMALL, Columnar, Digest
 from metspack.packages.files import FolderTree, Location, open_file
-from metspack.packages.index import Index
 from metspack.packages.lobs import StatedFixity
 from metspack.uris import shown
-
-DATA = "data"
-"""The folder of a representation's data."""
 
 _EXAMPLES = 3
 _OF_EVERY_IP = frozenset({"schemas", CSIP_METS})
 _ABOUT = ("documentation", "about-this-package.txt")
 _DUBLIN_CORE = ("metadata", "descriptive", "dublin-core.xml")
 _PRESERVATION = ("metadata", "preservation")
-# The data files listed in the METS documents: "ip" is the IP's number, "path" is below data.
-_DATA_TABLE = "CREATE TABLE data (n INTEGER PRIMARY KEY, entry INTEGER, ip INTEGER, path TEXT, xml_id TEXT)"
-_ABOVE, _DATA = f"/{REPRESENTATIONS_FOLDER}/", f"/{DATA}/"
-
-
-def data_path(folder: str) -> str:
-    """Return SQL for an entry's path below data of the IP in ``folder``, or NULL for others."""
-    rest = f"substr(path, length({folder}) + {len(_ABOVE) + 1})"  # begins with the representation's name
-    return f"""CASE WHEN substr(path, 1, length({folder}) + {len(_ABOVE)}) = {folder} || '{_ABOVE}'
-    AND substr({rest} || '/', instr({rest}, '/'), {len(_DATA)}) = '{_DATA}'
-    AND substr(path, -{len(CSIP_METS) + 1}) <> '/{CSIP_METS}'
-    THEN substr({rest}, instr({rest}, '/') + {len(_DATA)}) END"""
-
-
-# The entries of one METS are consecutive: a query for each METS reads every entry once in all.
-_OF_METS = """mets = ?1 AND id >= (SELECT first_entry FROM mets WHERE id = ?1)
-AND id <= (SELECT last_entry FROM mets WHERE id = ?1)"""
-_PUT = f"""INSERT INTO data (entry, ip, path, xml_id)
-SELECT id, ?3, {data_path("?2")}, coalesce(xml_id, '') FROM entry WHERE {_OF_METS} ORDER BY id"""  # noqa: S608
-_REFUSED = f"""SELECT (SELECT path FROM mets WHERE id = ?1), line, refused FROM entry
-WHERE {_OF_METS} AND refused IS NOT NULL ORDER BY id LIMIT 1"""  # noqa: S608
+# The METS documents that list data, in the order of the IPs; "ip" is the number of theirs.
+_DOCUMENTS = (
+    "CREATE TABLE document (n INTEGER PRIMARY KEY, mets INTEGER UNIQUE, ip INTEGER)",
+    "CREATE INDEX document_ip ON document (ip)",
+)
+_LEAVE_OUT = "DELETE FROM {} WHERE mets NOT IN (SELECT mets FROM document)"
+_REFUSED = """SELECT m.path, e.line, e.refused FROM document d JOIN mets m ON m.id = d.mets
+JOIN entry e ON e.mets = m.id WHERE e.refused IS NOT NULL ORDER BY d.n, e.id LIMIT 1"""
+_RUNS = """SELECT r.id, d.ip, (SELECT path FROM mets WHERE id = r.mets), r.algorithm, r.part_of, r.columns
+FROM {} ORDER BY d.n, r.id"""
+_ALL = "document d CROSS JOIN run r ON r.mets = d.mets"  # in their order: nothing is sorted
+_SOME = "run r JOIN document d ON d.mets = r.mets WHERE {}"
+_FIRST_PART = f"SELECT r.id FROM {_SOME.format('r.part_of = ?')} ORDER BY d.n, r.id LIMIT 1"  # noqa: S608
 _TWICE = "SELECT {0} FROM data GROUP BY {0} HAVING count(*) > 1 LIMIT 1"
-_IPS_WITH = "SELECT min(ip), max(ip) FROM data WHERE {0} = ?"
-_VIEW = f"""CREATE VIEW data_file AS SELECT n, ip, m.path AS mets, e.algorithm, CASE WHEN e.groupid <> ''
-    AND e.seq GLOB '[0-9]*' AND e.seq NOT GLOB '*[^0-9]*' THEN e.groupid ELSE '' END AS part_of,
-    d.path AS path, d.xml_id, coalesce(nullif(e.media, ''), '{DEFAULT}'), e.size AS size, e.digest,
-    CAST(e.seq AS INTEGER) AS seq, e.line AS line
-FROM data d JOIN entry e ON e.id = d.entry JOIN mets m ON m.id = e.mets"""  # noqa: S608
-_IN_ORDER = "SELECT * FROM data_file ORDER BY n"
-# The parts of a LOB follow its first part: then the whole can be hashed while they are read.
-_ORDERED = """SELECT * FROM data_file ORDER BY CASE part_of WHEN '' THEN n
-ELSE min(n) OVER (PARTITION BY part_of) END, CASE part_of WHEN '' THEN 0 ELSE seq END, n"""
-_PARTS = "SELECT 1 FROM data_file WHERE part_of <> '' LIMIT 1"
-_ARCHIVES = f"SELECT * FROM data_file WHERE path LIKE '%{SIARD}' ORDER BY n LIMIT 2"  # noqa: S608
+_OF_DATA = "FROM data JOIN document d ON d.mets = data.mets"
+_IPS_WITH = f"SELECT min(d.ip), max(d.ip) {_OF_DATA} WHERE data.{{0}} = ?"
+_ARCHIVES = f"""SELECT data.run, data.path {_OF_DATA} WHERE data.path LIKE '%{SIARD}'
+ORDER BY d.n, data.rowid LIMIT 2"""
+_UNLISTED = """SELECT g.key FROM json_each(?2) g WHERE NOT EXISTS (
+    SELECT 1 FROM data WHERE path = g.value AND mets IN (SELECT mets FROM document WHERE ip = ?1)
+) ORDER BY g.key LIMIT 1"""
 _COMPUTABLE = ", ".join(f"'{each}'" for each in OCTETS)
-_WITHOUT_DIGEST = f"""SELECT mets, line, path FROM data_file
-WHERE algorithm IS NULL OR algorithm NOT IN ({_COMPUTABLE}) ORDER BY n LIMIT 1"""  # noqa: S608
-_UNLISTED = """SELECT g.key FROM json_each(?2) g
-WHERE NOT EXISTS (SELECT 1 FROM data d WHERE d.path = g.value AND d.ip = ?1) ORDER BY g.key LIMIT 1"""
+_HAS_NO_DIGEST = f"r.algorithm IS NULL OR r.algorithm NOT IN ({_COMPUTABLE})"
 # Other files that the parent lists in its folder.
-_BESIDE = f"""SELECT path, size, algorithm, digest FROM entry
+_BESIDE = """SELECT path, size, algorithm, digest FROM entry
 WHERE mets IN (SELECT value FROM json_each(?1)) AND substr(path, 1, length(?2) + 1) = ?2 || '/'
-AND {data_path("?2")} IS NULL ORDER BY path, id"""  # noqa: S608
+ORDER BY path, id"""
 # Children for whose METS the METS above states no digest.
 _UNPROVEN = f"""SELECT id FROM mets WHERE id > 1 AND path NOT IN (
     SELECT path FROM entry WHERE kind = 'file' AND path LIKE '%/{CSIP_METS}'
@@ -104,11 +83,10 @@ def proven_blocks(place: Location, what: str, stated: StatedFixity, *takers: Has
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataRun(Columnar):
-    """Consecutive files in one folder of an IP's data and one METS, as columns of one length.
+    """Consecutive files of an IP's data and one METS, as columns of one length.
 
     They are at most ``LONGEST``. ``data`` are the names of the data folder below ``root``; ``places`` are
-    those of packed files in the file ``root``. ``algorithm`` is that of their digests. METS states at most
-    ``SMALL`` bytes for all of them, or more for all.
+    those of packed files in the file ``root``. ``algorithm`` is that of their digests.
     """
 
     root: Path
@@ -126,11 +104,6 @@ class DataRun(Columnar):
     places: Sequence[Location]
 
     OF_EACH = ("paths", "ids", "media_types", "sizes", "digests", "sequences", "lines", "places")
-
-    @property
-    def are_small(self) -> bool:
-        """True if all are whole files of at most ``SMALL`` bytes."""
-        return not self.part_of and self.sizes[0] is not None and self.sizes[0] <= SMALL
 
     def each(self) -> Iterator[DataRun]:
         """Yield the files as runs of one."""
@@ -158,21 +131,31 @@ class DataRun(Columnar):
         return proven_blocks(self.place, str(self.shown), self.stated, *takers)
 
     def small_contents(self) -> Iterator[bytes | memoryview | None]:
-        """Yield the bytes of each file, or None for one larger than METS states.
+        """Yield the bytes of each file, or None for one larger than METS states or than ``SMALL``.
 
         The bytes are valid until the next ones are requested.
         """
-        if not self.places:
-            folder = (*self.data, *self.paths[0].split("/")[:-1])
-            names = [each.rpartition("/")[2] for each in self.paths]
-            buffer = memoryview(bytearray(SMALL + 1))
-            yield from reading.small_files(self.root, folder, names, repeat(None), buffer)
+        buffer = memoryview(bytearray(SMALL + 1))
+        files = [] if self.places else zip(self.paths, self.sizes, strict=True)
+        for (folder, is_small), together in groupby(files, _folder_and_kind):
+            names = [path.rpartition("/")[2] for path, _ in together]
+            if is_small:
+                folders = (*self.data, *filter(None, folder.split("/")))
+                yield from reading.small_files(self.root, folders, names, repeat(None), buffer)
+            else:
+                yield from repeat(None, len(names))
         for place in self.places:
             try:
                 with open_file(place) as medium:
                     yield b"".join(medium.chunks()) if medium.size <= SMALL else None
             except (OSError, SourceError):
                 yield None
+
+
+def _folder_and_kind(file: tuple[str, int | None]) -> tuple[str, bool]:
+    """Return the folder of a file by path and size, and whether it is small."""
+    path, size = file
+    return path.rpartition("/")[0], size is not None and size <= SMALL
 
 
 class DataFiles:
@@ -182,25 +165,25 @@ class DataFiles:
     missing from METS. ``unproven`` are METS of children whose digest is missing from the METS above them.
     """
 
-    def __init__(self, index: Index, ips: Sequence[MergedIp]) -> None:
+    def __init__(self, index: DataIndex, ips: Sequence[MergedIp]) -> None:
         self.index = index
         self._ips = ips
         self.left_out = 0
         self.examples: tuple[str, ...] = ()
-        index.execute(_DATA_TABLE)
-        index.execute(_VIEW)
+        for statement in _DOCUMENTS:
+            index.execute(statement)
         for number, each in enumerate(ips):
             for mets in () if each.is_list else each.documents:
-                if (refused := index.row(_REFUSED, mets)) is not None:
-                    path, line, why = refused
-                    raise SourceError(f"{path} line {line}: {why}", hint="Correct the METS.")
-                index.execute(_PUT, mets, each.folder, number)
-        # A condition in the INSERT would evaluate its long expression twice.
-        index.execute("DELETE FROM data WHERE path IS NULL")
+                index.execute("INSERT INTO document (mets, ip) VALUES (?, ?)", mets, number)
+        if (refused := index.row(_REFUSED)) is not None:
+            path, line, why = refused
+            raise SourceError(f"{path} line {line}: {why}", hint="Correct the METS.")
+        for table in ("run", "data"):
+            index.execute(_LEAVE_OUT.format(table))
         self._check_each_once()
-        if (bare := index.row(_WITHOUT_DIGEST)) is not None:
+        for _, run in self._held(_SOME.format(_HAS_NO_DIGEST)):
             raise SourceError(
-                f"{bare[0]} line {bare[1]}: {shown(bare[2])} has no digest that can be compared",
+                f"{run.mets} line {run.lines[0]}: {shown(run.paths[0])} has no digest that can be compared",
                 hint="Without one its bytes cannot be verified: rewrite the METS with digests.",
             )
         for number, each in enumerate(ips):
@@ -216,45 +199,49 @@ class DataFiles:
 
     def runs(self) -> Iterator[DataRun]:
         """Yield the files in the order of IPs and of their METS, the parts of a LOB together."""
-        return self._runs(_IN_ORDER if self.index.row(_PARTS) is None else _ORDERED)
+        for number, run in self._held(_ALL):
+            if not run.part_of:
+                yield run
+            elif self.index.row(_FIRST_PART, run.part_of) == (number,):
+                # The whole can be hashed while its parts are read in their order.
+                others = self._held(_SOME.format("r.part_of = ?"), run.part_of)
+                parts = (part for _, some in others for part in some.each())
+                yield from sorted(parts, key=lambda part: part.sequences[0])
 
-    def _runs(self, sql: str) -> Iterator[DataRun]:
-        rows = self.index.rows(sql)
-        while batch := list(islice(rows, LONGEST)):
-            for _, together in groupby(batch, _shared_values):
-                files = list(together)
-                _, number, mets, algorithm, part_of, *_ = files[0]
-                columns = [*zip(*files, strict=True)][5:]
-                ip = self._ips[number]
-                root = ip.path
-                data: Names = (REPRESENTATIONS_FOLDER, self.representation or "", DATA)
-                places: list[Location] = []
-                if isinstance(ip.tree, FolderTree):
-                    root, data = ip.tree.root, (*ip.tree.names, *data)
-                else:
-                    places = [self.place(ip, (*data, *path.split("/"))) for path in columns[0]]
-                yield DataRun(
+    def _held(self, which: str, *values: object) -> Iterator[tuple[int, DataRun]]:
+        """Yield files of the index as runs, with their numbers."""
+        for run, number, mets, algorithm, part_of, columns in self.index.rows(_RUNS.format(which), *values):
+            ip = self._ips[number]
+            root = ip.path
+            data: Names = (REPRESENTATIONS_FOLDER, self.representation or "", DATA)
+            files = json.loads(columns)
+            places: list[Location] = []
+            if isinstance(ip.tree, FolderTree):
+                root, data = ip.tree.root, (*ip.tree.names, *data)
+            else:
+                places = [self.place(ip, (*data, *path.split("/"))) for path in files[0]]
+            yield (
+                run,
+                DataRun(
                     root=root,
                     data=data,
                     mets=mets,
                     algorithm=algorithm,
                     part_of=part_of,
-                    **dict(zip(DataRun.OF_EACH, (*columns, places), strict=True)),
-                )
+                    **dict(zip(DataRun.OF_EACH, (*files, places), strict=True)),
+                ),
+            )
 
     def paths(self) -> Iterator[str]:
         """Yield the paths of the files and of the parent's documents, in no order."""
-        yield from (path for (path,) in self.index.rows("SELECT path FROM data_file"))
+        yield from (path for (path,) in self.index.rows("SELECT path FROM data"))
         yield from ("/".join(names) for names, _ in self.documents())
 
-    def archives(self) -> list[DataRun]:
-        """Return the first SIARD archives among the files, two at the most."""
-        return [each for run in self._runs(_ARCHIVES) for each in run.each()]
-
-    def amounts(self) -> tuple[int, int]:
-        """Return the number of files, and the sum of their bytes."""
-        files, size = self.index.row("SELECT count(*), coalesce(sum(size), 0) FROM data_file") or (0, 0)
-        return files, size
+    def archives(self) -> Iterator[DataRun]:
+        """Yield the first SIARD archives among the files, two at the most."""
+        for number, path in self.index.all(_ARCHIVES):
+            for _, run in self._held(_SOME.format("r.id = ?"), number):
+                yield run[(at := run.paths.index(path)) : at + 1]
 
     def documents(self) -> Iterator[tuple[Names, StatedFixity]]:
         """Yield the parent's documentation and description, as names from its folder."""
@@ -279,7 +266,7 @@ class DataFiles:
             ("the path", "path", "AIP2: sub-paths are unique across the containers"),
             ("the ID", "xml_id", "IDs are unique in the METS of a representation"),
         ):
-            self.index.execute(f"CREATE INDEX data_{column} ON data ({column}, ip)")
+            self.index.execute(f"CREATE INDEX data_{column} ON data ({column})")
             if (twice := self.index.row(_TWICE.format(column))) is not None:
                 both = self.index.row(_IPS_WITH.format(column), *twice) or ()
                 one, other = (self._ips[number] for number in both)
@@ -333,12 +320,6 @@ def _is_made_anew(path: Names) -> bool:
         or inner[-1] == CSIP_METS
         or (path in {_ABOUT, _DUBLIN_CORE})
     )
-
-
-def _shared_values(row: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the values that the files of a run share, from a row of ``data_file``."""
-    size, folder = row[8], row[5].rpartition("/")[0]
-    return *row[1:5], folder, size is not None and size <= SMALL
 
 
 class Wholes:

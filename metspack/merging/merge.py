@@ -39,7 +39,8 @@ from metspack.files.staging import (
     record_stretch,
     stage,
 )
-from metspack.merging.datafiles import DATA, DataFiles, DataRun, Wholes, proven_blocks
+from metspack.merging.datafiles import DataFiles, DataRun, Wholes, proven_blocks
+from metspack.merging.dataindex import DATA, MOST
 from metspack.merging.representation import MergedIp, open_ips
 from metspack.mets import CSIP_METS, dialects, filetable, ids, notes, reader
 from metspack.mets.dialects.interface import Dialect, MergedContent
@@ -54,8 +55,6 @@ from metspack.resources import json_head
 from metspack.sizes import counted
 from metspack.sources.archive import Archive
 from metspack.system import os
-
-_BYTES_AT_ONCE = 64_000_000  # for one process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +115,7 @@ def merge_ips(
         check_outside(target, path, "the package")
     progress.stage("Reading METS", None)
     with processes.keep(), open_ips(paths, roots, options.budgets) as (index, containers):
-        processes.prepare(_copy, jobs, files=index.weight()[0])
+        processes.prepare(_copy, jobs, files=index.amounts()[0])
         found = DataFiles(index, containers)
         run = building_options.run_facts("merge", options, _identity(paths, index))
         with stage(target, run, terms) as staging:
@@ -229,7 +228,7 @@ class _MergeWork:
                 copy.write(block)
 
     def _find_archive(self) -> DataRun:
-        archives = self.found.archives()
+        archives = list(self.found.archives())
         if len(archives) != 1:
             found = ", ".join(each.paths[0] for each in archives) or "no SIARD archive"
             raise SourceError(
@@ -251,7 +250,7 @@ class _MergeWork:
         staging = self.staging
         siard = self._find_archive()
         writing.check_names(self.found.paths())
-        files, size = self.found.amounts()
+        files, size = self.found.index.amounts()
         done, copied = amounts(self._earlier.all)
         footprint, number = dialects.named(self.options.dialect).footprint, len(self.containers)
         check_space(
@@ -365,15 +364,13 @@ def _bundles(runs: Iterable[DataRun]) -> Iterator[tuple[DataRun, ...]]:
     bundle: list[DataRun] = []
     files = size = 0
     for run in runs:
-        start = 0
-        for stop, each in enumerate(run.sizes, 1):
-            files, size = files + 1, size + (_BYTES_AT_ONCE if each is None else each)
-            if files == LONGEST or size >= _BYTES_AT_ONCE:
-                yield (*bundle, run[start:stop])
-                bundle.clear()
-                files, size, start = 0, 0, stop
-        if start < len(run):
-            bundle.append(run[start:])
+        more = sum(MOST if each is None else each for each in run.sizes)
+        files, size = files + len(run), size + more
+        if bundle and (files > LONGEST or size > MOST):
+            yield tuple(bundle)
+            bundle.clear()
+            files, size = len(run), more
+        bundle.append(run)
     if bundle:
         yield tuple(bundle)
 
@@ -478,7 +475,7 @@ def _copy_run(
     return placing.place_together(
         listed,
         [(run.algorithm, run.digests)],
-        run.small_contents() if run.are_small else repeat(None, len(run)),
+        repeat(None, len(run)) if run.part_of else run.small_contents(),
         checksum,
         put=folder.put_small,
         moved=moved,

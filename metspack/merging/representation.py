@@ -15,6 +15,7 @@ from metspack.errors import MetspackError, SourceError
 from metspack.files.paths import Names, names_of, path_of
 from metspack.files.walking import checked_lots
 from metspack.limits import Budgets
+from metspack.merging.dataindex import DataIndex
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, reader
 from metspack.mets.fastreader import condensed
 from metspack.mets.links import Mptr, bare
@@ -89,7 +90,7 @@ class MergedIp:
 @contextmanager
 def open_ips(
     paths: Sequence[Path], roots: Sequence[Path], budgets: Budgets
-) -> Iterator[tuple[Index, tuple[MergedIp, ...]]]:
+) -> Iterator[tuple[DataIndex, tuple[MergedIp, ...]]]:
     """Yield the index of some IPs, and the IPs, the parent first, for the length of a block.
 
     Each path is that of an IP, a folder or packed, or of a folder that holds IPs side by side; further
@@ -104,7 +105,7 @@ def open_ips(
     root = parent.path.parent if parent.is_packed else parent.path
     merged = tuple(dict.fromkeys(ip.path for ip, *_ in given))
     name = f"{parent.folder}/{CSIP_METS}"
-    with closing(Index(root, name, budgets, parent, roots, merged=merged)) as index:
+    with closing(DataIndex(root, name, budgets, parent, roots, merged=merged)) as index:
         given_paths = {os.path.realpath(ip.path): f"{ip.path} ({objid})" for ip, objid, _ in given}
         yield index, _merged(index, given_paths, roots)
 

@@ -65,7 +65,7 @@ _BATCH = 2_000
 _ONE_BY_ONE = {"format_registry", "format_key"}
 _NEVER_LOBS = (SIARD, metadata.NAME.rpartition("/")[2], PLAIN_METS)  # words in names of other files
 _READ_INTO = ("entry", "whole", "mptr", "mapped")  # the tables that documents are read into
-_SCHEMA = """
+SCHEMA = """
 CREATE TABLE mets (
     id INTEGER PRIMARY KEY, path TEXT, objid TEXT, called TEXT, first_entry INTEGER, last_entry INTEGER
 );
@@ -91,6 +91,7 @@ CREATE TABLE mapped (
 );
 CREATE INDEX mapped_part ON mapped (part)
 """
+
 # The LOBs that more than one entry describes.
 _SEVERAL = """
 INSERT INTO several SELECT lob FROM entry WHERE lob IS NOT NULL GROUP BY lob HAVING count(*) > 1
@@ -156,11 +157,14 @@ class Index(tempdb.Scratch):
     SPLITLOB structMap. Paths begin at ``root``.
 
     ``packed`` is the packed file or other place of the first METS, if not ``root``; children may also be in
-    the ``roots``, or are among the IPs ``merged``, whose LOBs cannot be looked up by id. ``faults`` are about
-    children that are unreadable, or whose METS has another size or digest than in the parent's; they are left
-    out. Raises ``SourceError`` if the first METS is unreadable or that of a child, ``TargetError`` when the
-    temporary disk is full. For one thread.
+    the ``roots``, or among the IPs ``merged``. ``faults`` are about children that are unreadable, or whose
+    METS has another size or digest than in the parent's; they are left out. Raises ``SourceError`` if the
+    first METS is unreadable or that of a child, ``TargetError`` when the temporary disk is full. For one
+    thread.
     """
+
+    schema = SCHEMA
+    """The tables of the database."""
 
     def __init__(
         self,
@@ -175,7 +179,7 @@ class Index(tempdb.Scratch):
         self._root = root
         self.budgets = budgets or Budgets()
         with tempdb.explained(_WHAT):
-            super().__init__("BEGIN", schema=_SCHEMA)
+            super().__init__("BEGIN", schema=self.schema)
         self.add_function("bare", lambda text: text and links.bare(text))
         self.add_function("position", _position)
         self._waiting: dict[str, list[Row]] = {}
@@ -196,13 +200,12 @@ class Index(tempdb.Scratch):
         self.faults: list[SourceError] = []
         try:
             self._follow(name)
-            if not merged:
-                self._prepare_search()
+            self.prepare_search()
         except BaseException:
             self.close()
             raise
 
-    def _prepare_search(self) -> None:
+    def prepare_search(self) -> None:
         """Prepare the looking up of LOBs by their ids."""
         self.execute("CREATE INDEX entry_lob ON entry (lob) WHERE lob IS NOT NULL")
         self.execute("CREATE INDEX mapped_lob ON mapped (lob)")
@@ -227,7 +230,7 @@ class Index(tempdb.Scratch):
         for each in condensed(blocks, self.budgets):
             if not isinstance(each, Run):
                 self._take(document, each)
-            elif not self._take_run(document, each):
+            elif not self.take_run(document, each):
                 for fact in each.facts():
                     self._take(document, fact)
         self.flush()
@@ -247,6 +250,13 @@ class Index(tempdb.Scratch):
         """Execute a statement; return the number of the row that it inserted."""
         with tempdb.explained(_WHAT):
             return self._database.execute(statement, values).lastrowid or 0
+
+    def put_columns(
+        self, statement: tempdb.BulkInsert, shared: tuple[Any, ...], columns: Sequence[Sequence[Any] | None]
+    ) -> None:
+        """Insert rows given as columns, with the same ``shared`` values in all of them."""
+        with tempdb.explained(_WHAT):
+            statement.run_columns(self._database, shared, columns)
 
     def flush(self) -> None:
         """Insert the rows that ``_put`` collected."""
@@ -268,7 +278,7 @@ class Index(tempdb.Scratch):
 
     def _take(self, document: Document, fact: reader.Fact) -> None:
         if isinstance(fact, reader.File):
-            self._file(document, fact)
+            self.take_file(document, fact)
         elif isinstance(fact, reader.Fptr):
             document.pointed = fact.fileid.strip()
         elif isinstance(fact, links.Mptr):
@@ -276,7 +286,7 @@ class Index(tempdb.Scratch):
         elif isinstance(fact, reader.Root):
             document.objid = (fact.objid or "").strip()
 
-    def _take_run(self, document: Document, run: Run) -> bool:
+    def take_run(self, document: Document, run: Run) -> bool:
         """Insert all facts of a run; return False if each must be inserted by ``_take``."""
         fact = run.fact
         if isinstance(fact, reader.Fptr):
@@ -298,8 +308,7 @@ class Index(tempdb.Scratch):
         if is_lob:
             kind = _PARTS if is_below and files.groups is not None else _LOBS
         shared = (files.line, files.step, document.number, files.algorithm, folder, kind, is_child)
-        with tempdb.explained(_WHAT):
-            _FILES.run_columns(self._database, shared, (*files.columns, media))
+        self.put_columns(_FILES, shared, (*files.columns, media))
         return True
 
     def _mptr(self, document: Document, fact: links.Mptr) -> None:
@@ -314,7 +323,8 @@ class Index(tempdb.Scratch):
         leads = fact.is_upward, fact.is_childward
         self._put("mptr", document.number, href, *kind, *leads, fact.div, fact.line)
 
-    def _file(self, document: Document, fact: reader.File) -> None:
+    def take_file(self, document: Document, fact: reader.File) -> None:
+        """Insert one file."""
         if fact.id is not None and fact.id != fact.id.strip():  # XML Schema, whiteSpace of ID
             fact = replace(fact, id=fact.id.strip())
         size, digest = size_of(fact), digest_of(fact)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
-import sqlite3
 import tarfile
 import zipfile
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,13 @@ from hypothesis import strategies as st
 
 from metspack import api, checking
 from metspack.building import build
-from metspack.building.options import PackageOptions
+from metspack.building.options import BuildOptions, PackageOptions
+from metspack.digests import OCTETS
 from metspack.errors import ConfigError, SourceError
 from metspack.limits import Budgets, Limits
-from metspack.merging import merge
-from metspack.merging.datafiles import data_path
+from metspack.mediatypes import DEFAULT
+from metspack.merging import datafiles, dataindex, merge
+from metspack.merging.dataindex import MOST, DataIndex
 from metspack.merging.merge import Merged, merge_ips
 from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
@@ -122,7 +123,8 @@ def test_a_fault_within_a_run_is_the_same_for_any_jobs(
 ) -> None:
     out = Path(shutil.copytree(many, tmp_path / "out"))
     change(out / _FILE)
-    monkeypatch.setattr(merge, "LONGEST", 4)
+    for module in (merge, dataindex):
+        monkeypatch.setattr(module, "LONGEST", 4)
     reported = []
     for jobs in (1, 2):
         with pytest.raises(SourceError, match=r"record9\.bin") as caught:
@@ -133,33 +135,54 @@ def test_a_fault_within_a_run_is_the_same_for_any_jobs(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("pack", "jobs"), [(None, 7), ("zip", 2)])
+@pytest.mark.parametrize(("pack", "jobs"), [(None, 7), ("zip", 2), (None, 1)])
 def test_the_package_is_the_same_for_any_number_of_processes(
     many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: str | None, jobs: int
 ) -> None:
     given = [many if pack is None else built(tmp_path, replace(OPTIONS, pack=pack), "packed")]
     one = merge_ips(given, tmp_path / "one", WHOLE)
-    monkeypatch.setattr(merge, "LONGEST", 3)
+    for module in (merge, dataindex):
+        monkeypatch.setattr(module, "LONGEST", 3)
+    monkeypatch.setattr(datafiles, "SMALL", len(_SMALL[4]))  # in this process: files above it are large
     assert replace(merge_ips(given, tmp_path / "other", WHOLE, jobs=jobs), target=one.target) == one
     assert tree(tmp_path / "other") == tree(tmp_path / "one")
 
 
-@law(200)
+_HREFS = ["data/a/{}", "data/b/{}", "../r2/data/{}", "data/{}/METS.xml", "documentation/{}", "../../data/{}"]
+_KINDS = _HREFS, ["", ' GROUPID="g"', ' GROUPID="g" SEQ="2"', ' SEQ="1"'], [5, 2 << 20], ["MD5", "SHA-256"]
+_FILE_SECTION = """<mets xmlns="http://www.loc.gov/METS/" xmlns:xlink="http://www.w3.org/1999/xlink"><fileSec>
+<fileGrp>{}</fileGrp></fileSec></mets>"""
+
+
+@law(100)
 @given(
-    st.lists(
-        st.sampled_from(["ip", "other", "representations", "rep1", "data", "METS.xml", "a", ""]), min_size=1
-    )
+    kinds=st.lists(
+        st.tuples(*(st.sampled_from(each) for each in _KINDS), st.sampled_from([1, 9])), max_size=6
+    ),
+    between=st.sampled_from(["", "<!-- no run -->"]),
 )
-def test_data_is_below_the_folder_data_of_a_representation(names: list[str]) -> None:
-    expected = None
-    is_data = names[:2] == ["ip", "representations"] and names[3:4] == ["data"] and names[-1] != "METS.xml"
-    if is_data:
-        expected = "/".join(names[4:])
-    with closing(sqlite3.connect(":memory:")) as database:
-        row = ("/".join(names), "ip")
-        sql = f"SELECT {data_path('folder')} FROM (SELECT ? AS path, ? AS folder)"  # noqa: S608 -- ours
-        (found,) = database.execute(sql, row)
-    assert found == (expected,)
+def test_data_files_are_held_as_runs(made: Path, kinds: list[Any], between: str) -> None:
+    listed, expected = "", []
+    files = [kind for *kind, count in kinds for _ in range(count)]
+    for number, (href, part, size, algorithm) in enumerate(files):
+        path, digest = href.format(number), f"{number:02x}" * OCTETS[algorithm]
+        listed += f"""{between}<file ID="i{number}" SIZE="{size}" CHECKSUM="{digest}"
+            CHECKSUMTYPE="{algorithm}"{part}><FLocat LOCTYPE="URL" xlink:href="{path}"/></file>\n"""
+        part_of, sequence = ("g", 2) if 'GROUPID="g" SEQ' in part else ("", 0)
+        file = path.rpartition("data/")[2], f"i{number}", DEFAULT, size, digest, sequence, 2 * number + 2
+        expected += [(algorithm, part_of, *file)] if href in _HREFS[:3] else []
+    path = ("N", "representations", "r", "METS.xml")
+    with DataIndex(made, "N/METS.xml") as index:
+        index.read(number := index.enter(path), path, [_FILE_SECTION.format(listed).encode()])
+        runs = index.all("SELECT algorithm, part_of, columns FROM run WHERE mets = ? ORDER BY id", number)
+        data = index.all(
+            "SELECT path, xml_id FROM data WHERE run > (SELECT count(*) - ? FROM run)", len(runs)
+        )
+        assert len(index.all("SELECT 1 FROM entry WHERE mets = ?", number)) == len(files) - len(expected)
+    columns = [(shared, json.loads(text)) for *shared, text in runs]
+    assert [(*shared, *file) for shared, each in columns for file in zip(*each, strict=True)] == expected
+    assert data == [each[2:4] for each in expected]
+    assert all(len(each[3]) == 1 or sum(each[3]) <= MOST for _, each in columns)
 
 
 def test_every_lob_is_given_back(made: Path, tmp_path: Path) -> None:
@@ -220,12 +243,16 @@ def test_every_style_of_links_and_layout_is_put_together(tmp_path: Path, style: 
         assert list(premis_faults(each)) == []
 
 
+def described(folder: Path) -> BuildOptions:
+    """Write documentation and a description in a folder; return options with them."""
+    (folder / "documents/sub").mkdir(parents=True)
+    (folder / "documents/sub/manual.txt").write_text("how it was used")
+    (folder / "ead.xml").write_text('<ead xmlns="http://ead3.archivists.org/schema/"/>')
+    return csip(documentation=folder / "documents", descriptive=folder / "ead.xml")
+
+
 def test_what_a_person_wrote_goes_along_unless_there_is_something_else(tmp_path: Path) -> None:
-    documents = tmp_path / "documents"
-    (documents / "sub").mkdir(parents=True)
-    (documents / "sub/manual.txt").write_text("how it was used")
-    (tmp_path / "ead.xml").write_text('<ead xmlns="http://ead3.archivists.org/schema/"/>')
-    package = built(tmp_path, csip(documentation=documents, descriptive=tmp_path / "ead.xml"))
+    package = built(tmp_path, described(tmp_path))
     put_together(package, target=tmp_path / "whole")
     assert (tmp_path / "whole/N/documentation/sub/manual.txt").read_text() == "how it was used"
     assert 'MDTYPE="EAD"' in (tmp_path / "whole/N/METS.xml").read_text()
@@ -273,11 +300,7 @@ def unpacked_but(package: Path, folder: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("pack", "is_mixed"), [("zip", True), ("tar", False)])
 def test_packed_containers_are_put_together_where_they_are(tmp_path: Path, pack: str, is_mixed: bool) -> None:
-    documents = tmp_path / "documents"
-    (documents / "sub").mkdir(parents=True)
-    (documents / "sub/manual.txt").write_text("how it was used")
-    (tmp_path / "ead.xml").write_text('<ead xmlns="http://ead3.archivists.org/schema/"/>')
-    options = csip(documentation=documents, descriptive=tmp_path / "ead.xml")
+    options = described(tmp_path)
     plain = built(tmp_path, options)
     packed = built(tmp_path, replace(options, pack=pack), pack)
     if is_mixed:
@@ -407,28 +430,22 @@ def same_path(out: Path) -> None:
     forget(out, "N_lobseg_1")
 
 
-def same_id(out: Path) -> None:
-    mets = out / "N_lobseg_1/representations/rep1/METS.xml"
-    mets.write_text(mets.read_text().replace('ID="s0.t0.c2.r3.p1"', 'ID="s0.t0.c2.r1"'))
-    forget(out, "N_lobseg_1")
+def restated(child: str, old: str, new: str) -> Callable[[Path], None]:
+    """Change the METS of a child's representation, and those that prove it."""
 
+    def change(out: Path) -> None:
+        changed(f"{child}/representations/rep1/METS.xml", old, new)(out)
+        forget(out, child)
 
-def without_digest(out: Path) -> None:
-    mets = out / "N_lobseg_0/representations/rep1/METS.xml"
-    mets.write_text(mets.read_text().replace('CHECKSUMTYPE="SHA-256"', 'CHECKSUMTYPE="TIGER"'))
-    forget(out, "N_lobseg_0")
+    return change
 
 
 def forget(out: Path, child: str) -> None:
     """Restate the representation's METS in that of the package, and this one in the parent's."""
-    inner, own, above = (
-        out / child / "representations/rep1/METS.xml",
-        out / child / "METS.xml",
-        out / "N/METS.xml",
-    )
+    own, inner = out / child / "METS.xml", "representations/rep1/METS.xml"
     for below, mets, href in (
-        (inner, own, '"representations/rep1/METS.xml"'),
-        (own, above, f'"../{child}/METS.xml"'),
+        (out / child / inner, own, f'"{inner}"'),
+        (own, out / "N/METS.xml", f'"../{child}/METS.xml"'),
     ):
         lines = mets.read_text().splitlines(keepends=True)
         at = next(n for n, line in enumerate(lines) if "FLocat" in line and href in line) - 1
@@ -439,12 +456,8 @@ def forget(out: Path, child: str) -> None:
         mets.write_text("".join(lines))
 
 
-def renamed_representation(out: Path) -> None:
-    (out / "N_lobseg_1/representations/rep1").rename(out / "N_lobseg_1/representations/rep2")
-
-
-def second_representation(out: Path) -> None:
-    (out / "N_lobseg_1/representations/rep2").mkdir()
+_RECORD = f"N_lobseg_0/{DATA}N_lobseg_0/content/schema0/table0/lob2/record1.bin"
+_REPRESENTATION = "N_lobseg_1/representations/rep"
 
 
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -457,17 +470,24 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         same_path,
         "N_lobseg_0 and .*N_lobseg_1 both have the path 'N_lobseg_0/content/schema0/table0/lob2/record0.bin'",
     ),
-    "an ID twice": (same_id, "both have the ID 's0.t0.c2.r1'"),
-    "two names of a representation": (renamed_representation, "called rep1 in .*N and rep2 in .*N_lobseg_1"),
-    "two representations": (second_representation, r"N_lobseg_1 has 2 representations \(rep1, rep2\)"),
+    "an ID twice": (
+        restated("N_lobseg_1", 'ID="s0.t0.c2.r3.p1"', 'ID="s0.t0.c2.r1"'),
+        "both have the ID 's0.t0.c2.r1'",
+    ),
+    "two names of a representation": (
+        moved(f"{_REPRESENTATION}1", f"{_REPRESENTATION}2"),
+        "called rep1 in .*N and rep2 in .*N_lobseg_1",
+    ),
+    "two representations": (
+        lambda out: (out / f"{_REPRESENTATION}2").mkdir(),
+        r"N_lobseg_1 has 2 representations \(rep1, rep2\)",
+    ),
     "another byte": (
-        lambda out: (
-            out / f"N_lobseg_0/{DATA}N_lobseg_0/content/schema0/table0/lob2/record1.bin"
-        ).write_bytes(b"B" * 30),
+        lambda out: (out / _RECORD).write_bytes(b"B" * 30),
         "record1.bin has the SHA-256 digest .* but .*METS.xml line .* says",
     ),
     "a file is gone": (
-        lambda out: (out / f"N_lobseg_0/{DATA}N_lobseg_0/content/schema0/table0/lob2/record1.bin").unlink(),
+        lambda out: (out / _RECORD).unlink(),
         "record1.bin cannot be read: No such file",
     ),
     "a file more": (
@@ -483,7 +503,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         r"rep1/METS\.xml: this METS has .* bytes; expected",
     ),
     "no digest": (
-        without_digest,
+        restated("N_lobseg_0", 'CHECKSUMTYPE="SHA-256"', 'CHECKSUMTYPE="TIGER"'),
         r"'N_lobseg_0/.*record0\.bin' has no digest that can be compared",
     ),
     "no OBJID": (

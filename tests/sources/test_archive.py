@@ -323,10 +323,7 @@ def granted(hint: str, *roots: Path) -> Grants:
     return Grants(lob_roots=(*roots, *further), drives=drives)
 
 
-@pytest.mark.parametrize(
-    ("database", "own", "cells", "files", "option"),
-    read_table(__file__, "options"),
-)
+@tabled
 def test_the_option_that_makes_lobs_found_is_given_and_finds_them_all(  # noqa: PLR0917 -- by name
     tmp_path: Path, database: str, own: str, cells: Sequence[str], files: Sequence[str], option: str
 ) -> None:
@@ -382,10 +379,7 @@ def test_hostile_paths_take_little_time(tmp_path: Path, cells: list[str]) -> Non
     assert time.monotonic() - before < 20
 
 
-@pytest.mark.parametrize(
-    ("database", "folder", "file", "outcome"),
-    read_table(__file__, "outcomes"),
-)
+@tabled
 def test_what_became_of_a_lob_and_what_to_do(
     tmp_path: Path, database: str, folder: str, file: str, outcome: tuple[str, str]
 ) -> None:
