@@ -7,6 +7,7 @@ from lxml import etree
 
 from metspack import safexml
 from metspack.safexml import DoctypeError, XmlError
+from tests.tables import tabled
 
 BOMB = b'<!DOCTYPE a [<!ENTITY e "eeeeeeeeee"><!ENTITY f "&e;&e;&e;&e;">]><a>&f;</a>'
 EXTERNAL = b'<!DOCTYPE a SYSTEM "http://example.org/a.dtd"><a/>'
@@ -20,20 +21,7 @@ def fed(data: bytes, encoding: str | None = None, size: int = 1 << 20) -> list[s
     return names
 
 
-@pytest.mark.parametrize(
-    ("head", "found"),
-    [
-        (b"<mets/>", ""),
-        (b'<?xml version="1.0"?><a/>', ""),
-        (b"\xef\xbb\xbf<?xml version='1.0' encoding='utf-8'?><a/>", ""),
-        (b'<?xml version="1.0" encoding="US-ASCII" standalone="yes"?>', ""),
-        (b'<?xml version="1.1"?><a/>', "XML 1.1"),
-        (b'<?xml version = "1.1" encoding = "ISO-8859-1"?>', "XML 1.1 in ISO-8859-1"),
-        ("\ufeff<a/>".encode("utf-16-be"), "in UTF-16 or wider"),
-        ("<a/>".encode("utf-16-le"), "in UTF-16 or wider"),
-        (b"", ""),
-    ],
-)
+@tabled
 def test_an_unusual_declaration_is_seen(head: bytes, found: str) -> None:
     assert safexml.unusual_declaration(head) == found
 

@@ -10,6 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
@@ -527,14 +529,18 @@ def record_stretch(
     StretchDone(number=number, digest=digest, files=files, bytes=size, sizes=sizes).record(path, **values)
 
 
-def are_there(folder: Path, paths: Sequence[str], sizes: Sequence[int]) -> bool:
-    """Return whether files of one folder exist with these sizes; paths begin below ``folder``."""
-    names = [path.rpartition("/")[2] for path in paths]
-    try:
-        found = reading.statuses(folder, paths[0].split("/")[:-1], names)
-    except OSError:
-        return False
-    return [None if status is None else status[0] for status in found] == list(sizes)
+def are_there(folder: Path, paths: Iterable[str], sizes: Iterable[int]) -> bool:
+    """Return whether files exist with these sizes; paths begin below ``folder``."""
+    files = ((*path.rpartition("/")[::2], size) for path, size in zip(paths, sizes, strict=True))
+    for below, together in groupby(files, itemgetter(0)):
+        _, names, stated = zip(*together, strict=True)
+        try:
+            found = reading.statuses(folder, below.split("/") if below else (), names)
+        except OSError:
+            return False
+        if [None if status is None else status[0] for status in found] != list(stated):
+            return False
+    return True
 
 
 def keep_only(folder: Path, kept: Collection[str], below: str = "") -> None:

@@ -37,11 +37,13 @@ _DOCUMENTS = (
 _LEAVE_OUT = "DELETE FROM {} WHERE mets NOT IN (SELECT mets FROM document)"
 _REFUSED = """SELECT m.path, e.line, e.refused FROM document d JOIN mets m ON m.id = d.mets
 JOIN entry e ON e.mets = m.id WHERE e.refused IS NOT NULL ORDER BY d.n, e.id LIMIT 1"""
-_RUNS = """SELECT r.id, d.ip, (SELECT path FROM mets WHERE id = r.mets), r.algorithm, r.part_of, r.columns
-FROM {} ORDER BY d.n, r.id"""
-_ALL = "document d CROSS JOIN run r ON r.mets = d.mets"  # in their order: nothing is sorted
-_SOME = "run r JOIN document d ON d.mets = r.mets WHERE {}"
-_FIRST_PART = f"SELECT r.id FROM {_SOME.format('r.part_of = ?')} ORDER BY d.n, r.id LIMIT 1"  # noqa: S608
+# The parts of a LOB follow its first part: then the whole can be hashed while they are read.
+_IN_ORDER = """SELECT id FROM (
+    SELECT r.id, r.part_of, r.sequence, (d.n << 40) + r.id AS place
+    FROM run r JOIN document d ON d.mets = r.mets
+) ORDER BY CASE part_of WHEN '' THEN place ELSE min(place) OVER (PARTITION BY part_of) END, sequence, place"""
+_RUN = """SELECT d.ip, m.path, r.algorithm, r.part_of, r.columns
+FROM run r JOIN document d ON d.mets = r.mets JOIN mets m ON m.id = r.mets WHERE r.id = ?"""
 _TWICE = "SELECT {0} FROM data GROUP BY {0} HAVING count(*) > 1 LIMIT 1"
 _OF_DATA = "FROM data JOIN document d ON d.mets = data.mets"
 _IPS_WITH = f"SELECT min(d.ip), max(d.ip) {_OF_DATA} WHERE data.{{0}} = ?"
@@ -51,7 +53,9 @@ _UNLISTED = """SELECT g.key FROM json_each(?2) g WHERE NOT EXISTS (
     SELECT 1 FROM data WHERE path = g.value AND mets IN (SELECT mets FROM document WHERE ip = ?1)
 ) ORDER BY g.key LIMIT 1"""
 _COMPUTABLE = ", ".join(f"'{each}'" for each in OCTETS)
-_HAS_NO_DIGEST = f"r.algorithm IS NULL OR r.algorithm NOT IN ({_COMPUTABLE})"
+_WITHOUT_DIGEST = f"""SELECT m.path, r.columns
+FROM run r JOIN document d ON d.mets = r.mets JOIN mets m ON m.id = r.mets
+WHERE r.algorithm IS NULL OR r.algorithm NOT IN ({_COMPUTABLE}) ORDER BY d.n, r.id LIMIT 1"""  # noqa: S608
 # Other files that the parent lists in its folder.
 _BESIDE = """SELECT path, size, algorithm, digest FROM entry
 WHERE mets IN (SELECT value FROM json_each(?1)) AND substr(path, 1, length(?2) + 1) = ?2 || '/'
@@ -174,16 +178,17 @@ class DataFiles:
             index.execute(statement)
         for number, each in enumerate(ips):
             for mets in () if each.is_list else each.documents:
-                index.execute("INSERT INTO document (mets, ip) VALUES (?, ?)", mets, number)
+                index.execute("INSERT OR IGNORE INTO document (mets, ip) VALUES (?, ?)", mets, number)
         if (refused := index.row(_REFUSED)) is not None:
             path, line, why = refused
             raise SourceError(f"{path} line {line}: {why}", hint="Correct the METS.")
         for table in ("run", "data"):
             index.execute(_LEAVE_OUT.format(table))
         self._check_each_once()
-        for _, run in self._held(_SOME.format(_HAS_NO_DIGEST)):
+        if (bare := index.row(_WITHOUT_DIGEST)) is not None:
+            (path, *_), *_, (line, *_) = json.loads(bare[1])
             raise SourceError(
-                f"{run.mets} line {run.lines[0]}: {shown(run.paths[0])} has no digest that can be compared",
+                f"{bare[0]} line {line}: {shown(path)} has no digest that can be compared",
                 hint="Without one its bytes cannot be verified: rewrite the METS with digests.",
             )
         for number, each in enumerate(ips):
@@ -199,49 +204,37 @@ class DataFiles:
 
     def runs(self) -> Iterator[DataRun]:
         """Yield the files in the order of IPs and of their METS, the parts of a LOB together."""
-        for number, run in self._held(_ALL):
-            if not run.part_of:
-                yield run
-            elif self.index.row(_FIRST_PART, run.part_of) == (number,):
-                # The whole can be hashed while its parts are read in their order.
-                others = self._held(_SOME.format("r.part_of = ?"), run.part_of)
-                parts = (part for _, some in others for part in some.each())
-                yield from sorted(parts, key=lambda part: part.sequences[0])
+        return (self._run(number) for (number,) in self.index.rows(_IN_ORDER))
 
-    def _held(self, which: str, *values: object) -> Iterator[tuple[int, DataRun]]:
-        """Yield files of the index as runs, with their numbers."""
-        for run, number, mets, algorithm, part_of, columns in self.index.rows(_RUNS.format(which), *values):
-            ip = self._ips[number]
-            root = ip.path
-            data: Names = (REPRESENTATIONS_FOLDER, self.representation or "", DATA)
-            files = json.loads(columns)
-            places: list[Location] = []
-            if isinstance(ip.tree, FolderTree):
-                root, data = ip.tree.root, (*ip.tree.names, *data)
-            else:
-                places = [self.place(ip, (*data, *path.split("/"))) for path in files[0]]
-            yield (
-                run,
-                DataRun(
-                    root=root,
-                    data=data,
-                    mets=mets,
-                    algorithm=algorithm,
-                    part_of=part_of,
-                    **dict(zip(DataRun.OF_EACH, (*files, places), strict=True)),
-                ),
-            )
+    def _run(self, number: int) -> DataRun:
+        """Return files that the index holds together."""
+        ((ip_number, mets, algorithm, part_of, columns),) = self.index.all(_RUN, number)
+        ip, files = self._ips[ip_number], json.loads(columns)
+        root = ip.path
+        data: Names = (REPRESENTATIONS_FOLDER, self.representation or "", DATA)
+        places: list[Location] = []
+        if isinstance(ip.tree, FolderTree):
+            root, data = ip.tree.root, (*ip.tree.names, *data)
+        else:
+            places = [self.place(ip, (*data, *path.split("/"))) for path in files[0]]
+        return DataRun(
+            root=root,
+            data=data,
+            mets=mets,
+            algorithm=algorithm,
+            part_of=part_of,
+            **dict(zip(DataRun.OF_EACH, (*files, places), strict=True)),
+        )
 
     def paths(self) -> Iterator[str]:
         """Yield the paths of the files and of the parent's documents, in no order."""
         yield from (path for (path,) in self.index.rows("SELECT path FROM data"))
         yield from ("/".join(names) for names, _ in self.documents())
 
-    def archives(self) -> Iterator[DataRun]:
-        """Yield the first SIARD archives among the files, two at the most."""
-        for number, path in self.index.all(_ARCHIVES):
-            for _, run in self._held(_SOME.format("r.id = ?"), number):
-                yield run[(at := run.paths.index(path)) : at + 1]
+    def archives(self) -> list[DataRun]:
+        """Return the first SIARD archives among the files, two at the most."""
+        found = ((path, self._run(number)) for number, path in self.index.all(_ARCHIVES))
+        return [run[(at := run.paths.index(path)) : at + 1] for path, run in found]
 
     def documents(self) -> Iterator[tuple[Names, StatedFixity]]:
         """Yield the parent's documentation and description, as names from its folder."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from itertools import repeat
 from typing import Any
 
 from metspack.files import tempdb
@@ -21,38 +20,37 @@ DATA = "data"
 
 _SCHEMA = f"""{SCHEMA};
 CREATE TABLE run (
-    id INTEGER PRIMARY KEY, mets INTEGER, algorithm TEXT, part_of TEXT, files INTEGER, bytes INTEGER,
-    columns TEXT
+    id INTEGER PRIMARY KEY, mets INTEGER, algorithm TEXT, part_of TEXT, sequence INTEGER, files INTEGER,
+    bytes INTEGER, columns TEXT
 );
-CREATE INDEX run_mets ON run (mets);
-CREATE INDEX run_part ON run (part_of);
 CREATE TABLE data (mets INTEGER, run INTEGER, path TEXT, xml_id TEXT)
 """
 MOST = 64_000_000
 """Bytes of data files that are copied together, unless one file is larger."""
 
-_PUT = "INSERT INTO run (mets, algorithm, part_of, files, bytes, columns) VALUES (?, ?, ?, ?, ?, ?)"
+_PUT = """INSERT INTO run (mets, algorithm, part_of, sequence, files, bytes, columns)
+VALUES (?, ?, ?, ?, ?, ?, ?)"""
 _FILES = tempdb.BulkInsert("data (mets, run, path, xml_id)", "(?1, ?2, ?{0}, ?{1})", shared=2, per_row=2)
 # METS is no data.
 _DATA = re.compile(
     rf"{REPRESENTATIONS_FOLDER}/[^/]+/{DATA}/((?!(?:.*/)?{re.escape(CSIP_METS)}\Z).+)", re.DOTALL
 )
-_SEQUENCE = re.compile("[0-9]{1,18}")
+_SEQUENCE = re.compile("0*([0-9]{1,18})")
 
 
 class DataIndex(Index):
     """The METS of IPs to be merged, whose LOBs cannot be looked up by id.
 
     The table ``run`` has a row for consecutive data files of one METS, with digests of one algorithm: whole
-    files, or parts of one LOB. They are at most ``LONGEST``, and of ``MOST`` bytes unless it is one file. Its
-    ``columns`` are paths below data, IDs, media types, sizes, digests, sequences and lines. The table
+    files, or one part of a LOB. They are at most ``LONGEST``, and of ``MOST`` bytes unless it is one file.
+    Their ``columns`` are paths below data, IDs, media types, sizes, digests, sequences and lines. The table
     ``data`` has a row for each of the files, which are left out of ``entry``.
     """
 
     schema = _SCHEMA
     _shared: tuple[Any, ...] = ()
     _held: list[tuple[Any, ...]]
-    _size = 0
+    _size: int
 
     def prepare_search(self) -> None:
         """Leave out the indexes of LOBs."""
@@ -60,19 +58,21 @@ class DataIndex(Index):
     def take_run(self, document: Document, run: Run) -> bool:
         """Insert all facts of a run; return False if each must be inserted by itself."""
         fact = run.fact
-        files = plain_files(run) if isinstance(fact, reader.File) else None
-        if files is None or not isinstance(fact, reader.File) or links.is_of_children(fact.groups):
+        if not isinstance(fact, reader.File) or links.is_of_children(fact.groups):
             return super().take_run(document, run)
+        if (files := plain_files(run)) is None:
+            return False
         folder = "".join(f"{each}/" for each in document.folder)
         below = _below_data(document, [folder + each for each in files.hrefs])
         if not any(below):
             return super().take_run(document, run)
         if not all(below):
             return False
-        media = run.columns.get("mimetype") or repeat(fact.mimetype)
-        parts = (each or repeat(None) for each in (files.groups, files.places))
+        media = run.columns.get("mimetype") or [fact.mimetype] * run.count
+        none = [None] * run.count
+        parts = files.groups or none, files.places or none
         columns = below, files.ids, media, files.sizes, files.digests, *parts, run.lines
-        self._hold(document, files.algorithm, zip(*columns, strict=False))
+        self._hold(document, files.algorithm, zip(*columns, strict=True))
         return True
 
     def take_file(self, document: Document, fact: reader.File) -> None:
@@ -94,21 +94,21 @@ class DataIndex(Index):
 
     def amounts(self) -> tuple[int, int]:
         """Return the number of data files, and the sum of their bytes."""
-        files, size = self.row("SELECT coalesce(sum(files), 0), coalesce(sum(bytes), 0) FROM run") or (0, 0)
-        return files, size
+        amounts = self.all("SELECT files, bytes FROM run")  # a sum by SQL would overflow
+        return sum(files for files, _ in amounts), sum(size for _, size in amounts)
 
     def _hold(self, document: Document, algorithm: str | None, files: Iterable[tuple[Any, ...]]) -> None:
         """Hold files until there are enough for a run."""
         for path, xml_id, media_type, size, digest, group, sequence, line in files:
             # Other tools use GROUPID for other groups; a part has a SEQ as well.
-            part_of = group if group and _SEQUENCE.fullmatch(sequence or "") else ""
-            number = int(sequence) if part_of else 0
-            shared = document.number, algorithm, part_of
-            if shared != self._shared or len(self._held) == LONGEST or self._size + (size or 0) > MOST:
+            part = _SEQUENCE.fullmatch(sequence or "") if group else None
+            shared = document.number, algorithm, *((group, int(part[1])) if part else ("", 0))
+            weight = MOST if size is None else size
+            if shared != self._shared or len(self._held) == LONGEST or self._size + weight > MOST:
                 self._store()
                 self._shared, self._held, self._size = shared, [], 0
-            self._held.append((path, xml_id, media_type or DEFAULT, size, digest, number, line))
-            self._size += MOST if size is None else size
+            self._held.append((path, xml_id, media_type or DEFAULT, size, digest, shared[-1], line))
+            self._size += weight
 
     def _store(self) -> None:
         """Insert the files that are held as a run."""

@@ -228,7 +228,7 @@ class _MergeWork:
                 copy.write(block)
 
     def _find_archive(self) -> DataRun:
-        archives = list(self.found.archives())
+        archives = self.found.archives()
         if len(archives) != 1:
             found = ", ".join(each.paths[0] for each in archives) or "no SIARD archive"
             raise SourceError(

@@ -91,7 +91,6 @@ CREATE TABLE mapped (
 );
 CREATE INDEX mapped_part ON mapped (part)
 """
-
 # The LOBs that more than one entry describes.
 _SEVERAL = """
 INSERT INTO several SELECT lob FROM entry WHERE lob IS NOT NULL GROUP BY lob HAVING count(*) > 1

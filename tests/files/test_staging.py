@@ -17,7 +17,7 @@ from metspack.building import build, convert, inplace
 from metspack.errors import Interrupted, TargetError
 from metspack.files import writing
 from metspack.files.journal import RunFacts, StagingTerms
-from metspack.files.staging import Partial, Staging, stage
+from metspack.files.staging import Partial, Staging, are_there, stage
 from metspack.limits import Limits
 from metspack.merging.merge import merge_ips
 from metspack.restoring.files import restore_files
@@ -299,3 +299,12 @@ def test_an_interruption_while_the_journal_is_locked_leaves_nothing(
     with pytest.raises(KeyboardInterrupt):
         Staging(tmp_path / "out", RUN)
     assert not list(tmp_path.iterdir())
+
+
+def test_files_in_several_folders_are_there_with_their_sizes(tmp_path: Path) -> None:
+    for number, path in enumerate(paths := ["a/x", "b/c/x"]):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_bytes(bytes(2 * number + 1))
+    assert are_there(tmp_path, paths, [1, 3])
+    assert not are_there(tmp_path, paths, [1, 1])
+    assert not are_there(tmp_path, [*paths, "d/x"], [1, 3, 1])

@@ -199,13 +199,8 @@ def test_every_lob_is_given_back(made: Path, tmp_path: Path) -> None:
 
 def test_the_bytes_are_the_same_however_the_containers_are_named(made: Path, tmp_path: Path) -> None:
     put_together(made, target=tmp_path / "one")
-    elsewhere = tmp_path / "disk"
-    elsewhere.mkdir()
-    moved = [
-        Path(shutil.copytree(made / name, elsewhere / f"x{name}"))
-        for name in sorted(names(made))
-        if "." not in name
-    ]
+    ips = [name for name in sorted(names(made)) if "." not in name]
+    moved = [Path(shutil.copytree(made / name, tmp_path / f"disk/x{name}")) for name in ips]
     put_together(*reversed(moved), target=tmp_path / "two")
     assert tree(tmp_path / "one") == tree(tmp_path / "two")
 
@@ -559,6 +554,15 @@ def test_a_child_may_hold_parts_of_several_lobs_and_be_named_by_urn(tmp_path: Pa
     assert findings(tmp_path / "out") == []
     put_together(tmp_path / "out", target=tmp_path / "whole")
     assert findings(tmp_path / "whole") == []
+    assert list(api.restore_dry_run(tmp_path / "whole")) == []
+
+
+def test_parts_are_joined_in_their_order_however_children_are_named(out: Path, tmp_path: Path) -> None:
+    text = (out / "N/METS.xml").read_text()
+    child = re.compile(r'<mets:div [^>]*LABEL="child SIP">.*?</mets:div>', re.DOTALL)
+    children = child.findall(text)
+    (out / "N/METS.xml").write_text(child.sub(lambda _: children.pop(), text))
+    put_together(out, target=tmp_path / "whole")
     assert list(api.restore_dry_run(tmp_path / "whole")) == []
 
 
