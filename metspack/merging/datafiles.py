@@ -178,7 +178,7 @@ class DataFiles:
             index.execute(statement)
         for number, each in enumerate(ips):
             for mets in () if each.is_list else each.documents:
-                index.execute("INSERT OR IGNORE INTO document (mets, ip) VALUES (?, ?)", mets, number)
+                index.execute("INSERT INTO document (mets, ip) VALUES (?, ?)", mets, number)
         if (refused := index.row(_REFUSED)) is not None:
             path, line, why = refused
             raise SourceError(f"{path} line {line}: {why}", hint="Correct the METS.")

@@ -199,6 +199,11 @@ def _merged(index: Index, given: Mapping[str, str], roots: Sequence[Path]) -> tu
                 hint=f"Name it as well, or the folder that holds it with --root (it was made to lie at "
                 f"{shown(path)}): a representation is merged from all its parts.",
             )
+        if folder in places:
+            raise SourceError(
+                f"{place / names[-1]} is a second METS in the folder of an IP",
+                hint=f"An IP has one METS, called {CSIP_METS}: leave out the other, also in the METS above.",
+            )
         places[folder] = place
         if is_unread:  # its kind and its children are not determined
             raise _fault(index, places)

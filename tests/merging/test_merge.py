@@ -451,6 +451,11 @@ def forget(out: Path, child: str) -> None:
         mets.write_text("".join(lines))
 
 
+def two_mets(out: Path) -> None:
+    moved("N_lobseg_1/METS.xml", "N_lobseg_0/METS2.xml")(out)
+    changed("N/METS.xml", "../N_lobseg_1/METS.xml", "../N_lobseg_0/METS2.xml")(out)
+
+
 _RECORD = f"N_lobseg_0/{DATA}N_lobseg_0/content/schema0/table0/lob2/record1.bin"
 _REPRESENTATION = "N_lobseg_1/representations/rep"
 
@@ -517,6 +522,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda out: shutil.copytree(out / "N_lobseg_1", out / "copy"),
         "out/N_lobseg_1 and .*out/copy are both N_lobseg_1",
     ),
+    "two METS": (two_mets, r"/N_lobseg_0/METS2\.xml is a second METS in the folder of an IP"),
     "two parents": (copied("N", "M"), r"out/M \(M\) and .*out/N \(N\) are both parents"),
     "a child of another": (
         copied("N_lobseg_1", "N_lobseg_9"),

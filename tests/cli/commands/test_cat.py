@@ -153,18 +153,7 @@ def test_who_stops_reading_ends_it_without_a_word(tmp_path: Path, program: Progr
     assert signal.SIGPIPE  # 128 + its number, as a shell tells it
 
 
-@pytest.mark.parametrize(
-    ("data", "is_plain"),
-    [
-        ("Worte, größer\tals\r\nsonst: €".encode(), True),
-        ("größer".encode()[:3], True),  # a block may end within a character
-        (b"\x1b[2J", False),
-        (b"\x89PNG\r\n\x1a\n", False),
-        (b"a\x00b", False),
-        ("\x9b".encode(), False),
-        (b"\xff\xfe\xfd\xfc", False),
-    ],
-)
+@tabled
 def test_plain_text_is_distinguished_from_control_codes(data: bytes, is_plain: bool) -> None:
     assert console._is_plain(data) is is_plain
 
