@@ -29,33 +29,26 @@ _OF_EVERY_IP = frozenset({"schemas", CSIP_METS})
 _ABOUT = ("documentation", "about-this-package.txt")
 _DUBLIN_CORE = ("metadata", "descriptive", "dublin-core.xml")
 _PRESERVATION = ("metadata", "preservation")
-# The METS documents that list data, in the order of the IPs; "ip" is the number of theirs.
-_DOCUMENTS = (
-    "CREATE TABLE document (n INTEGER PRIMARY KEY, mets INTEGER UNIQUE, ip INTEGER)",
-    "CREATE INDEX document_ip ON document (ip)",
-)
+# The METS documents that list data, with the number of their IP.
+_DOCUMENTS = "CREATE TABLE document (mets INTEGER PRIMARY KEY, ip INTEGER)"
 _LEAVE_OUT = "DELETE FROM {} WHERE mets NOT IN (SELECT mets FROM document)"
 _REFUSED = """SELECT m.path, e.line, e.refused FROM document d JOIN mets m ON m.id = d.mets
-JOIN entry e ON e.mets = m.id WHERE e.refused IS NOT NULL ORDER BY d.n, e.id LIMIT 1"""
+JOIN entry e ON e.mets = m.id WHERE e.refused IS NOT NULL ORDER BY d.ip, e.id LIMIT 1"""
 # The parts of a LOB follow its first part: then the whole can be hashed while they are read.
 _IN_ORDER = """SELECT id FROM (
-    SELECT r.id, r.part_of, r.sequence, (d.n << 40) + r.id AS place
-    FROM run r JOIN document d ON d.mets = r.mets
+    SELECT id, part_of, sequence, (ip << 40) + id AS place FROM run JOIN document USING (mets)
 ) ORDER BY CASE part_of WHEN '' THEN place ELSE min(place) OVER (PARTITION BY part_of) END, sequence, place"""
-_RUN = """SELECT d.ip, m.path, r.algorithm, r.part_of, r.columns
-FROM run r JOIN document d ON d.mets = r.mets JOIN mets m ON m.id = r.mets WHERE r.id = ?"""
+_OF_RUNS = "FROM run r JOIN document d ON d.mets = r.mets JOIN mets m ON m.id = r.mets"
+_RUN = f"SELECT d.ip, m.path, r.algorithm, r.part_of, r.columns {_OF_RUNS} WHERE r.id = ?"
 _TWICE = "SELECT {0} FROM data GROUP BY {0} HAVING count(*) > 1 LIMIT 1"
-_OF_DATA = "FROM data JOIN document d ON d.mets = data.mets"
-_IPS_WITH = f"SELECT min(d.ip), max(d.ip) {_OF_DATA} WHERE data.{{0}} = ?"
-_ARCHIVES = f"""SELECT data.run, data.path {_OF_DATA} WHERE data.path LIKE '%{SIARD}'
-ORDER BY d.n, data.rowid LIMIT 2"""
-_UNLISTED = """SELECT g.key FROM json_each(?2) g WHERE NOT EXISTS (
-    SELECT 1 FROM data WHERE path = g.value AND mets IN (SELECT mets FROM document WHERE ip = ?1)
-) ORDER BY g.key LIMIT 1"""
+_OF_DATA = "FROM data JOIN document USING (mets)"
+_IPS_WITH = f"SELECT min(ip), max(ip) {_OF_DATA} WHERE {{0}} = ?"
+_ARCHIVES = f"SELECT run, path {_OF_DATA} WHERE path LIKE '%{SIARD}' ORDER BY ip, data.rowid LIMIT 2"
+_UNLISTED = f"""SELECT g.key FROM json_each(?2) g
+WHERE NOT EXISTS (SELECT 1 {_OF_DATA} WHERE path = g.value AND ip = ?1) ORDER BY g.key LIMIT 1"""  # noqa: S608
 _COMPUTABLE = ", ".join(f"'{each}'" for each in OCTETS)
-_WITHOUT_DIGEST = f"""SELECT m.path, r.columns
-FROM run r JOIN document d ON d.mets = r.mets JOIN mets m ON m.id = r.mets
-WHERE r.algorithm IS NULL OR r.algorithm NOT IN ({_COMPUTABLE}) ORDER BY d.n, r.id LIMIT 1"""  # noqa: S608
+_WITHOUT_DIGEST = f"""SELECT m.path, r.columns {_OF_RUNS}
+WHERE r.algorithm IS NULL OR r.algorithm NOT IN ({_COMPUTABLE}) ORDER BY d.ip, r.id LIMIT 1"""
 # Other files that the parent lists in its folder.
 _BESIDE = """SELECT path, size, algorithm, digest FROM entry
 WHERE mets IN (SELECT value FROM json_each(?1)) AND substr(path, 1, length(?2) + 1) = ?2 || '/'
@@ -174,11 +167,10 @@ class DataFiles:
         self._ips = ips
         self.left_out = 0
         self.examples: tuple[str, ...] = ()
-        for statement in _DOCUMENTS:
-            index.execute(statement)
+        index.execute(_DOCUMENTS)
         for number, each in enumerate(ips):
             for mets in () if each.is_list else each.documents:
-                index.execute("INSERT INTO document (mets, ip) VALUES (?, ?)", mets, number)
+                index.execute("INSERT INTO document VALUES (?, ?)", mets, number)
         if (refused := index.row(_REFUSED)) is not None:
             path, line, why = refused
             raise SourceError(f"{path} line {line}: {why}", hint="Correct the METS.")
@@ -273,7 +265,7 @@ class DataFiles:
         """Compare the files of an IP with those listed; count those that are left out."""
         with closing(ip.files()) as found:
             for folder, names in found:
-                if _is_data(folder):
+                if folder[:1] == (REPRESENTATIONS_FOLDER,) and folder[2:3] == (DATA,):
                     self._check_listed(number, folder, names)
                     continue
                 for path in ((*folder, name) for name in names):
@@ -290,11 +282,6 @@ class DataFiles:
                 "which its METS do not list",
                 hint="Its bytes cannot be verified: find out what it is, then remove it or list it.",
             )
-
-
-def _is_data(folder: Names) -> bool:
-    """Return whether a folder is in the data of a representation."""
-    return folder[:1] == (REPRESENTATIONS_FOLDER,) and folder[2:3] == (DATA,)
 
 
 def _is_kept(path: Names) -> bool:

@@ -28,13 +28,10 @@ CREATE TABLE data (mets INTEGER, run INTEGER, path TEXT, xml_id TEXT)
 MOST = 64_000_000
 """Bytes of data files that are copied together, unless one file is larger."""
 
-_PUT = """INSERT INTO run (mets, algorithm, part_of, sequence, files, bytes, columns)
-VALUES (?, ?, ?, ?, ?, ?, ?)"""
+_PUT = "INSERT INTO run VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)"
 _FILES = tempdb.BulkInsert("data (mets, run, path, xml_id)", "(?1, ?2, ?{0}, ?{1})", shared=2, per_row=2)
 # METS is no data.
-_DATA = re.compile(
-    rf"{REPRESENTATIONS_FOLDER}/[^/]+/{DATA}/((?!(?:.*/)?{re.escape(CSIP_METS)}\Z).+)", re.DOTALL
-)
+_DATA = re.compile(rf"(?s){REPRESENTATIONS_FOLDER}/[^/]+/{DATA}/((?!(?:.*/)?{re.escape(CSIP_METS)}\Z).+)")
 _SEQUENCE = re.compile("0*([0-9]{1,18})")
 
 
@@ -124,8 +121,7 @@ class DataIndex(Index):
 def _below_data(document: Document, paths: Iterable[str]) -> list[str]:
     """Return paths below the data of the document's IP, and "" for each that leads elsewhere."""
     folder = document.folder
-    ip = "".join(
-        f"{each}/" for each in (folder[:-2] if folder[-2:-1] == (REPRESENTATIONS_FOLDER,) else folder)
-    )
+    names = folder[:-2] if folder[-2:-1] == (REPRESENTATIONS_FOLDER,) else folder
+    ip = "".join(f"{each}/" for each in names)
     found = (_DATA.match(each, len(ip)) if each.startswith(ip) else None for each in paths)
     return ["" if each is None else each[1] for each in found]

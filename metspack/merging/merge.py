@@ -302,7 +302,7 @@ class _MergeWork:
             containers=number,
             files=files,
             bytes=size,
-            warnings=(*_words_on(self.found.unproven), *self.warnings, *self._left_out(), *checked),
+            warnings=(*self._notices(), *checked),
             sealed=sealed,
         )
 
@@ -350,7 +350,13 @@ class _MergeWork:
             clears=self._earlier.is_there,
         )
 
-    def _left_out(self) -> Iterator[Notice]:
+    def _notices(self) -> Iterator[Notice]:
+        """Yield the warnings on METS without digests, on the parent's documents, and on files left out."""
+        if unproven := self.found.unproven:
+            count = counted(len(unproven), "METS of a child", "METS of children")
+            words = f"{count}, {unproven[0]} first: no digest in the METS of the parent proves them"
+            yield Notice("digest-absent", words)
+        yield from self.warnings
         if number := self.found.left_out:
             yield Notice(
                 "file-no-lob",
@@ -481,12 +487,3 @@ def _copy_run(
         moved=moved,
         apart=copy_one,
     )
-
-
-def _words_on(unproven: Sequence[Path]) -> Iterator[Notice]:
-    """Yield a warning about children's METS whose digest is missing from the parent's METS."""
-    if unproven:
-        count = counted(len(unproven), "METS of a child", "METS of children")
-        yield Notice(
-            "digest-absent", f"{count}, {unproven[0]} first: no digest in the METS of the parent proves them"
-        )
