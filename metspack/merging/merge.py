@@ -351,7 +351,7 @@ class _MergeWork:
         )
 
     def _notices(self) -> Iterator[Notice]:
-        """Yield the warnings on METS without digests, on the parent's documents, and on files left out."""
+        """Yield the warnings on missing digests, replaced descriptions and files left out."""
         if unproven := self.found.unproven:
             count = counted(len(unproven), "METS of a child", "METS of children")
             words = f"{count}, {unproven[0]} first: no digest in the METS of the parent proves them"
