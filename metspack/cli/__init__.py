@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
 
-    from metspack.errors import MetspackError
 else:
     import _signal as signal  # built in; ``signal`` adds enums, which take as long to load
 
@@ -30,6 +29,18 @@ EXIT_FAULT = 70
 EXIT_INTERRUPTED = 130
 EXIT_ENDED = 143
 EXIT_PIPE = 141
+
+_CODES = {
+    "SourceUnfinishedError": EXIT_UNFINISHED,
+    "TargetUnfinishedError": EXIT_UNFINISHED,
+    "ConfigError": EXIT_USAGE,
+    "SourceError": EXIT_SOURCE,
+    "PlanError": EXIT_SOURCE,
+    "TargetExistsError": EXIT_EXISTS,
+    "TargetError": EXIT_TARGET,
+    "StoreError": EXIT_TARGET,
+}
+"""Exit codes by the names of errors: the errors are imported later."""
 
 _GARBAGE = 100_000
 """New objects after which garbage is collected: the start makes many, and all of them stay."""
@@ -60,13 +71,28 @@ def _leave(sent: int, _frame: FrameType | None) -> NoReturn:
     os._exit(_code_of(sent))  # noqa: SLF001 -- a function for all
 
 
-def _interrupt(sent: int, _frame: FrameType | None) -> NoReturn:
+def _interrupt(sent: int, frame: FrameType | None) -> None:
     from metspack.errors import Interrupted  # noqa: PLC0415
 
+    while frame is not None and frame.f_code is not main.__code__:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            _send_later(sent)  # lxml swallows what is raised while it is loaded
+            return
+        frame = frame.f_back
     _answer(signal.SIG_IGN)  # a second one would disturb the cleaning up
     if (shown := sys.modules.get("metspack.cli.console")) is not None:
         shown.interrupt()
     raise Interrupted(sent)
+
+
+def _send_later(sent: int) -> None:
+    """Send a signal again, in a moment."""
+    import threading  # noqa: PLC0415 -- seldom needed
+
+    signal.signal(sent, _interrupt)
+    timer = threading.Timer(_AGAIN, os.kill, (os.getpid(), sent))
+    timer.daemon = True
+    timer.start()
 
 
 def _send_again(lost: sys.UnraisableHookArgs) -> bool:
@@ -78,13 +104,7 @@ def _send_again(lost: sys.UnraisableHookArgs) -> bool:
 
     if not isinstance(lost.exc_value, Interrupted):
         return False
-    import threading  # noqa: PLC0415 -- seldom needed
-
-    sent = lost.exc_value.signal
-    signal.signal(sent, _interrupt)
-    timer = threading.Timer(_AGAIN, os.kill, (os.getpid(), sent))  # later: it would be swallowed here as well
-    timer.daemon = True
-    timer.start()
+    _send_later(lost.exc_value.signal)
     return True
 
 
@@ -129,7 +149,7 @@ def _run() -> int:
 
 def _exit_code() -> int:
     from metspack.cli import console as cli_console  # noqa: PLC0415 -- heavy
-    from metspack.errors import Interrupted, MetspackError, of_system  # noqa: PLC0415
+    from metspack.errors import MetspackError, of_system  # noqa: PLC0415
 
     try:
         cli_console.prepare(sys.argv[1:])
@@ -137,39 +157,19 @@ def _exit_code() -> int:
         cli_console.finish()
     except MetspackError as error:
         cli_console.end_with_error(error.id, error.message, error.hint, error.details)
-        return next((code for kind, code in _codes() if isinstance(error, kind)), EXIT_FAULT)
+        names = [each.__name__ for each in type(error).__mro__]
+        return next((_CODES[name] for name in names if name in _CODES), EXIT_FAULT)
     except cli_console.ReaderLeft:
         cli_console.forget_output()
         return EXIT_PIPE
     except Exception as error:  # noqa: BLE001 -- a bug of metspack is shown
-        if isinstance(error.__cause__, Interrupted):  # Python 3.11 wraps it where a class is made
-            raise error.__cause__ from None
-        if (refused := of_system(error, _running())) is None:
+        words = f"a file of the command {command_line(('metspack', *sys.argv[1:]))}"
+        if (refused := of_system(error, words)) is None:
             cli_console.fault()
             return EXIT_FAULT
         cli_console.end_with_error(refused.id, refused.message, refused.hint)
         return EXIT_TARGET
     return code
-
-
-def _codes() -> tuple[tuple[type[MetspackError], int], ...]:
-    from metspack import errors  # noqa: PLC0415
-
-    return (
-        (errors.SourceUnfinishedError, EXIT_UNFINISHED),
-        (errors.TargetUnfinishedError, EXIT_UNFINISHED),
-        (errors.ConfigError, EXIT_USAGE),
-        (errors.SourceError, EXIT_SOURCE),
-        (errors.PlanError, EXIT_SOURCE),
-        (errors.TargetExistsError, EXIT_EXISTS),
-        (errors.TargetError, EXIT_TARGET),
-        (errors.StoreError, EXIT_TARGET),
-    )
-
-
-def _running() -> str:
-    """Return the words for the file in an error of the system without a file name."""
-    return f"a file of the command {command_line(('metspack', *sys.argv[1:]))}"
 
 
 def _called() -> int:
@@ -178,10 +178,9 @@ def _called() -> int:
     from metspack.cli.app import command  # noqa: PLC0415
     from metspack.cli.options.groups import refusal  # noqa: PLC0415
 
-    code: object = None
     _answer(_interrupt)  # from here on there may be something to clean up
     try:
-        code = command(prog_name="metspack", standalone_mode=False)
+        code: object = command(prog_name="metspack", standalone_mode=False)
     except TyperException as error:
         raise refusal(error) from None
     except SystemExit as leaving:

@@ -21,7 +21,7 @@ import pytest
 from metspack import cli
 from metspack.building import build
 from metspack.cli import commands, console
-from metspack.errors import ConfigError, Interrupted, MetspackError, PlanError, SourceError, TargetError
+from metspack.errors import ConfigError, MetspackError, PlanError, SourceError, TargetError
 from tests import siards
 from tests.cli.conftest import Commands, Outcome, Program
 from tests.packages import forge
@@ -463,10 +463,3 @@ def test_an_interruption_that_python_swallows_comes_again(program: Program) -> N
     assert done.code == 130
     assert done.err.startswith("error: interrupted; ")
     assert "ignored" not in done.err
-
-
-def test_an_interruption_as_another_error(metspack: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    error = RuntimeError("Error calling __set_name__")
-    error.__cause__ = Interrupted(signal.SIGTERM)
-    failing(monkeypatch, error)
-    assert metspack("build", "x", "-o", "y") == Outcome(code=143, out="", err=INTERRUPTED)

@@ -55,13 +55,25 @@ def endless(tmp_path: Path) -> Path:
     return out
 
 
+def test_an_import_swallows_no_signal(tmp_path: Path) -> None:
+    """The loading of lxml's modules swallows any exception."""
+    module = "import os\ntry:\n os.kill(os.getpid(), 15)\nexcept BaseException:\n pass\n"
+    (tmp_path / "lossy.py").write_text(module)
+    program = (
+        "import time; from metspack import cli; cli._answer(cli._interrupt); import lossy; time.sleep(60)"
+    )
+    found = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, check=False)
+    assert b"Interrupted" in found.stderr
+
+
 @linux
 @ENDING
 def test_a_signal_that_comes_early_ends_the_program_quietly(
     program: Program, endless: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     for at, delay in enumerate(DELAYS):
-        with started(program, tmp_path, "check", endless, "-j", "1", script=at % 2 == 0) as run:
+        words = ("check", endless, "-j", "1", "--budget", "holes=99999999999")
+        with started(program, tmp_path, *words, script=at % 2 == 0) as run:
             wait_for_main(run)
             time.sleep(delay)
             run.send_signal(number)
