@@ -52,7 +52,7 @@ BUDGETS: Mapping[str, int] = {
     "building": 3_050,
     "reporting": 2_321,
     "restoring": 1_806,
-    "merging": 933,
+    "merging": 930,
     "cli": 3_200,
     "templates": 1_452,
 }

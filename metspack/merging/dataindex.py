@@ -112,8 +112,8 @@ class DataIndex(Index):
         if self._shared:
             columns = list(zip(*self._held, strict=True))
             paths, ids, _, sizes, *_ = columns
-            stated = len(paths), sum(filter(None, sizes)), json.dumps(columns)
-            run = self.execute(_PUT, *self._shared, *stated)
+            stated = *self._shared, len(paths), sum(filter(None, sizes)), json.dumps(columns)
+            run = self.execute(_PUT, *stated)
             self.put_columns(_FILES, (self._shared[0], run), (paths, ids))
             self._shared = ()
 

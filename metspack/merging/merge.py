@@ -109,7 +109,11 @@ def merge_ips(
     containers are unchanged.
     """
     progress = progress or Silent()
-    _check_dialect(options.dialect)
+    if not dialects.facts(options.dialect).merges:
+        raise ConfigError(
+            f"packages of the dialect {options.dialect} cannot be merged",
+            hint=f"Only those of {', '.join(dialects.that_merge())} can.",
+        )
     check_vacant(target)
     for path in paths:
         check_outside(target, path, "the package")
@@ -125,14 +129,6 @@ def merge_ips(
             ).write(jobs)
             staging.publish()
             return result
-
-
-def _check_dialect(name: str) -> None:
-    if not dialects.facts(name).merges:
-        raise ConfigError(
-            f"packages of the dialect {name} cannot be merged",
-            hint=f"Only those of {', '.join(dialects.that_merge())} can.",
-        )
 
 
 def _identity(paths: Sequence[Path], index: Index) -> str:
@@ -446,10 +442,9 @@ def _finished(task: _CopyTask, digest: str) -> list[PlacedRun] | None:
     return found if all(are_there(task.target, each.path, each.size) for each in found) else None
 
 
-def _amounts(placed: Iterable[PlacedRun]) -> tuple[int, int]:
+def _amounts(placed: Sequence[PlacedRun]) -> tuple[int, int]:
     """Return the number of files, and their bytes."""
-    sizes = [each.size for each in placed]
-    return sum(map(len, sizes)), sum(map(sum, sizes))
+    return sum(map(len, placed)), sum(sum(each.size) for each in placed)
 
 
 def _copy_run(
