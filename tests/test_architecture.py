@@ -35,7 +35,7 @@ ORDER = (
 """Packages in levels: each imports only from levels above its own."""
 
 BUDGETS: Mapping[str, int] = {
-    "system": 624,
+    "system": 628,
     "(foundation)": 2_908,
     "stores": 335,
     "files": 3_065,

@@ -368,13 +368,10 @@ class Catalogue(tempdb.Scratch):
     def is_above(self, mets: int, other: int) -> bool:
         """Return whether a METS is another one or above it, in a few steps for any length of chain."""
         depth = self.number("SELECT depth FROM mets WHERE id = ?", mets)
-        return self._at_depth(other, depth) == mets
+        return self.at_depth(other, depth) == mets
 
-    def top_of(self, mets: int) -> int:
-        """Return the topmost METS above one, or the METS itself."""
-        return self._at_depth(mets, 0)
-
-    def _at_depth(self, mets: int, depth: int) -> int:
+    def at_depth(self, mets: int, depth: int) -> int:
+        """Return the METS at a depth above one, the topmost at 0, or the METS itself."""
         while (row := self.row(_ABOVE, mets)) is not None and row[0] > depth:
             _, parent, jump, jump_depth = row
             mets = jump if jump_depth >= depth else parent

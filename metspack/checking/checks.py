@@ -297,7 +297,7 @@ class Checking(Iterator[Finding]):
         ):
             # Only a package that is a single folder with a METS has held segments.
             if each.mets is not None and not (each.is_packed or each.members or each.top):
-                hold_segments(agreement, each.path, looking, self._count_bytes)
+                hold_segments(agreement, each.path, looking)
             places = CheckedTree(each.tree(self._open_packs), agreement, looking.budgets.holes)
             agreement.begin_reading(self._count_bytes)
             self._open = each, catalogue, places

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from itertools import chain, islice
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from metspack.checking.eark.profiles import Profile
 from metspack.checking.held import SegmentLook
 from metspack.checking.options import Level, Looking
 from metspack.checking.reconciliation import BYTES_OF_A_FILE, parts_of
-from metspack.checking.segmentreader import look_at, look_in_processes, places
+from metspack.checking.segmentreader import agreed, places
 from metspack.checking.segments import Agreement
 from metspack.digests import MANIFESTS
 from metspack.files import reading
-from metspack.processes import HERE
+from metspack.processes import HERE, ahead
 from metspack.system import os
 
 FEW = 1 << 18
@@ -25,9 +26,7 @@ _PACKED = 100  # bytes of a packed segment for each byte of its METS
 _AT_ONCE = 1_000  # segments whose sizes are read together
 
 
-def hold_segments(
-    agreement: Agreement, package: Path, looking: Looking, progress: Callable[[int], None]
-) -> None:
+def hold_segments(agreement: Agreement, package: Path, looking: Looking) -> None:
     """Reconcile the segments of the package in a folder; hold those on which all sources agree.
 
     A small package has no held segments, and neither has one that is checked in part or by other schemas.
@@ -41,16 +40,24 @@ def hold_segments(
             return
         jobs = HERE.useful(looking.jobs, files=sum(sizes) // BYTES_OF_A_FILE, size=0)
         looks = (look for look, _ in _looks(package.absolute(), looking))
-        first = next(looks)
-        if len(sizes) == 1 and jobs > 1 and first.parts > 1:  # with few files processes take longer
-            look_in_processes(first, agreement.take, jobs)
-            return
-        with closing(HERE.results(look_at, chain((first,), looks), jobs, progress)) as results:
-            for result in results:
-                if result is not None:
-                    agreement.take(*result)
-    except (OSError, StopIteration):
+        for found in _found(looks, jobs, are_several=len(sizes) > 1):
+            if (segment := next(found, None)) is not None:
+                agreement.take(segment, found)
+    except OSError:
         return  # the inventory reports what is missing
+
+
+def _found(looks: Iterable[SegmentLook], jobs: int, *, are_several: bool) -> Iterator[Iterator[Any]]:
+    """Yield what ``agreed`` yields of each segment; processes read several ones, or the files of one."""
+    if jobs == 1 or not are_several:
+        yield from (agreed(look, jobs) for look in looks)
+        return
+    with ahead(jobs) as begin:
+        begun = (begin(agreed, look) for look in looks)
+        waiting = deque(islice(begun, 2 * jobs))
+        while waiting:
+            yield waiting.popleft().remaining_results()
+            waiting.extend(islice(begun, 1))
 
 
 def _looks(root: Path, looking: Looking) -> Iterator[tuple[SegmentLook, int]]:

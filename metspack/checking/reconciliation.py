@@ -27,13 +27,13 @@ from metspack.checking.held import (
 from metspack.digests import OCTETS
 from metspack.files.partitions import WHOLE, Part, Partitions, PartitionStore, Records
 
-FILES_OF_A_PART = 25_000
+FILES_OF_A_PART = 10_000
 """The usual number of files of a segment that are compared together."""
 BYTES_OF_A_FILE = 360
 """About the bytes that a METS has for each file."""
 
 _MOST_APART = 1_000
-_MOST_IN_MEMORY = 8  # parts whose digests are
+_MOST_IN_MEMORY = 20  # parts whose digests are
 
 
 class DifferenceError(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import fields, replace
 from itertools import chain, islice
 from operator import ge
@@ -128,13 +128,6 @@ def _has_only_archive(below: Sequence[bytes], files: Sequence[bytes]) -> bool:
     return not below and len(files) < _FEW and any(SIARD.encode() in each.lower() for each in files)
 
 
-LookedAt = tuple[AgreedSegment, Sequence[AgreedColumns]]
-"""A segment on which all sources agree, and its files."""
-
-
-Take = Callable[[AgreedSegment, Iterator[AgreedColumns]], object]
-
-
 _Lot = tuple[Sequence[bytes], Sequence[bytes], Sequence[int]]
 """Paths of folders, names of files as METS has them, and their sizes."""
 _Given = tuple[Callable[..., None], tuple[Any, ...]]
@@ -145,34 +138,24 @@ It is the method of ``SegmentSources`` that takes it, and the arguments.
 _Begin = Callable[..., processes.Here[_Given] | processes.Ahead[_Given]]
 
 
-def look_at(look: SegmentLook, _moved: processes.Moved) -> LookedAt | None:
-    """Return a segment on which all sources agree, with its files, or None if they differ."""
-    found: list[LookedAt] = []
-    with closing(OpenPacks(look.budgets)) as packs:
+def agreed(look: SegmentLook, jobs: int = 1) -> Iterator[AgreedSegment | AgreedColumns]:
+    """Yield a segment on which all sources agree, then its files; nothing if they differ.
+
+    With several ``jobs`` other processes read all sources but METS, if there are many files.
+    """
+    readers = processes.ahead(jobs) if jobs > 1 and look.parts > 1 else nullcontext(processes.Here)
+    with closing(OpenPacks(look.budgets)) as packs, readers as begin:
         file = FileBelow(root=look.root, segments=names_of(look.pack))
         tree = PackedTree(packs, file) if look.pack else FolderTree(look.root)
-        _look(look, lambda *made: found.append((made[0], tuple(made[1]))), tree, processes.Here)
-    return next(iter(found), None)
-
-
-def look_in_processes(look: SegmentLook, take: Take, jobs: int) -> None:
-    """Reconcile like ``look_at``, with all sources but METS read by other processes.
-
-    ``take`` gets the result.
-    """
-    with processes.ahead(jobs) as begin:
-        _look(look, take, FolderTree(look.root), begin)
-
-
-def _look(look: SegmentLook, take: Take, tree: PackageTree, begin: _Begin) -> None:
-    """Give a segment to ``take`` unless sources differ; ``begin`` reads those beside METS."""
-    try:
         with closing(SegmentSources(look)) as sources:
-            take(_compared(look, sources, _stated(look, tree, sources, begin)), sources.columns())
-    except TargetError:
-        raise
-    except (DifferenceError, OSError, MetspackError):
-        return
+            try:
+                segment = _compared(look, sources, _stated(look, tree, sources, begin))
+            except TargetError:
+                raise
+            except (DifferenceError, OSError, MetspackError):
+                return
+            yield segment
+            yield from sources.columns()
 
 
 def _stated(look: SegmentLook, tree: PackageTree, sources: SegmentSources, begin: _Begin) -> AgreedSegment:

@@ -46,7 +46,8 @@ from metspack.processes import HERE, Executor, Underway
 from metspack.system import os
 
 _FILES_AT_ONCE, _BYTES_AT_ONCE = 1_000, 32 << 20  # that are read together
-_SEGMENTS_KEPT = 100  # in memory
+_CACHE = 256  # KiB: rows are large, and read once or twice
+_SEGMENTS_KEPT, _STRETCHES_KEPT = 100, 16  # in memory
 _KINDS = 1 << 20  # of cells
 
 _SCHEMA = """
@@ -61,6 +62,7 @@ CREATE TABLE stretch (folder BLOB, algorithm TEXT, start INTEGER, line INTEGER);
 CREATE INDEX stretch_start ON stretch (algorithm, start);
 CREATE INDEX stretch_folder ON stretch (folder, algorithm);
 CREATE TABLE released (id INTEGER PRIMARY KEY, columns INTEGER UNIQUE);
+CREATE TABLE named (folder BLOB, start INTEGER, cells BLOB, PRIMARY KEY (folder, start)) WITHOUT ROWID;
 CREATE TABLE length (folder BLOB, number INTEGER, length INTEGER, PRIMARY KEY (folder, number)) WITHOUT ROWID
 """
 
@@ -91,12 +93,11 @@ class Agreement(tempdb.Scratch):
     """
 
     def __init__(self, root: Path, looking: Looking, catalogue: Catalogue, executor: Executor = HERE) -> None:
-        super().__init__("BEGIN", schema=f"{_SCHEMA};{COLUMNS_SCHEMA}")
+        super().__init__("BEGIN", cache=_CACHE, schema=f"{_SCHEMA};{COLUMNS_SCHEMA}")
         self.files = self.puts = 0
         self._catalogue = catalogue
         self._put_back = self._total = 0
-        # By folder: the number and the kind of the cell that names each file, 0 for none.
-        self._cells: dict[bytes, array[int]] = {}
+        self._cells: dict[tuple[bytes, int], array[int]] = {}  # of the stretches asked for last
         self._kind_of: dict[CellKind, int] = {}
         self._depth = 1  # of the folders that a path is looked for in
         self._last: AgreedSegment | None = None
@@ -130,12 +131,6 @@ class Agreement(tempdb.Scratch):
             if not self._looking.level.opens_archives:
                 self._release_all()
                 self._reading.submit_more()
-
-    def release(self, folder: bytes, start: int) -> None:
-        """Release the files from a number on for hashing: all cells that name them were compared."""
-        if self._reading is not None:
-            self._released.add("SELECT rowid FROM columns WHERE folder = ? AND start = ?", folder, start)
-            self._reading.submit_more()
 
     def unlike(self, progress: Callable[[int], None]) -> Iterator[tuple[list[bytes], list[HashedRun]]]:
         """Hash all files if the level hashes; yield the batches with a file that differs.
@@ -231,19 +226,32 @@ class Agreement(tempdb.Scratch):
         """Keep the number of the first line of a segment's stretch, which is not read."""
         self.put("UPDATE stretch SET line = ? WHERE folder = ? AND algorithm = ?", line, folder, algorithm)
 
-    def is_any_named(self, folder: bytes, start: int, numbers: Sequence[int]) -> bool:
-        """Return whether a cell has named any file before, of those with numbers from ``start``."""
-        cells = self._cells.get(folder)
-        return cells is not None and any(cells[start + number] for number in numbers)
+    def cells(self, folder: bytes, columns: AgreedColumns) -> array[int]:
+        """Return the number and the kind of the cell that names each of some files, 0 for none."""
+        place = folder, columns.start
+        if (cells := self._cells.pop(place, None)) is None:
+            row = self.row("SELECT cells FROM named WHERE folder = ? AND start = ?", *place)
+            cells = array("q", row[0] if row else bytes(8 * len(columns.sizes)))
+        self._cells[place] = cells
+        if len(self._cells) > _STRETCHES_KEPT:
+            oldest = next(iter(self._cells))
+            self.put("INSERT OR REPLACE INTO named VALUES (?, ?, ?)", *oldest, self._cells.pop(oldest))
+        return cells
 
-    def name(self, folder: bytes, start: int, numbers: Sequence[int], cell: int, kind: CellKind) -> None:
-        """Keep the kind and the numbers, from ``cell`` on, of the cells that name some files."""
-        if folder not in self._cells:
-            (files,) = self.row("SELECT files FROM segment WHERE folder = ?", folder) or (0,)
-            self._cells[folder] = array("q", bytes(8 * files))
-        cells, of_kind = self._cells[folder], self._kind_of.setdefault(kind, len(self._kind_of))
+    def name(
+        self, folder: bytes, columns: AgreedColumns, numbers: Sequence[int], cell: int, kind: CellKind
+    ) -> None:
+        """Keep the kind and the numbers, from ``cell`` on, of the cells that name some files.
+
+        Once cells name all files of a stretch, these are released for hashing.
+        """
+        cells, of_kind = self.cells(folder, columns), self._kind_of.setdefault(kind, len(self._kind_of))
         for each, number in enumerate(numbers, cell):
-            cells[start + number] = each * _KINDS + of_kind
+            cells[number] = each * _KINDS + of_kind
+        if self._reading is not None and all(cells):
+            sql = "SELECT rowid FROM columns WHERE folder = ? AND start = ?"
+            self._released.add(sql, folder, columns.start)
+            self._reading.submit_more()
 
     def put_back(self, segment: AgreedSegment) -> None:
         """Move a segment's files with all their statements into the catalogue."""
@@ -270,8 +278,7 @@ class Agreement(tempdb.Scratch):
         lengths = self._lengths(folder, columns)
         texts = {name: texts_of(columns.digests[name], name) for name in columns.digests}
         ids = columns.ids.split("\n")
-        cells = self._cells.get(folder, array("q"))[columns.start : columns.stop]
-        for number, (named, path) in enumerate(zip(cells, paths, strict=False)):
+        for number, (named, path) in enumerate(zip(self.cells(folder, columns), paths, strict=True)):
             if named:
                 cell, kind = divmod(named, _KINDS)
                 archive, has_length, algorithm = kinds[kind]
@@ -303,13 +310,12 @@ class Agreement(tempdb.Scratch):
             catalogue.put(_PUT_FIGURES, *of_files, algorithm, mets)
             for name, *_ in self.all(_LISTS_READ, folder):
                 catalogue.put(_ADD_LINES, *of_files, MANIFESTS[name].encode())
-            if (cells := self._cells.get(folder)) is not None:
-                found = Counter[bytes]()
-                kinds = list(self._kind_of)
-                for each in self.columns(folder):
-                    for named, size in zip(cells[each.start : each.stop], each.sizes, strict=True):
-                        found[kinds[named % _KINDS][0]] += size if named else 0
-                catalogue.put_many(_ADD_LOBS, ((size, archive) for archive, size in found.items()))
+            found = Counter[int]()
+            for each in self.columns(folder):
+                for named, size in zip(self.cells(folder, each), each.sizes, strict=True):
+                    found[named % _KINDS] += size if named else 0
+            sizes = ((found[number], archive) for number, (archive, *_) in enumerate(self._kind_of))
+            catalogue.put_many(_ADD_LOBS, sizes)
 
     def paths(self, folder: bytes, first: int = 0) -> Iterator[bytes]:
         """Yield the paths of a segment's files, as ``columns`` has them."""
@@ -347,7 +353,11 @@ class Agreement(tempdb.Scratch):
 
     def put_unnamed_back(self) -> None:
         """Put back the segments with a file that no cell has named."""
-        self.put_some_back(lambda segment: not all(self._cells.get(segment.folder, (0,))))
+        self.put_some_back(
+            lambda segment: (
+                not all(all(self.cells(segment.folder, each)) for each in self.columns(segment.folder))
+            )
+        )
 
     def put_matching_back(
         self, ids: AbstractSet[str] = frozenset(), digests: AbstractSet[str] = frozenset()

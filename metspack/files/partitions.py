@@ -15,7 +15,7 @@ from metspack.files import tempdb
 WHOLE = -1
 """The number of the part with values that are not divided yet."""
 
-_AT_ONCE, _MOST_HELD = 2_000, 100_000  # values of a column in one row of the database, and in memory
+_AT_ONCE, _MOST_HELD = 2_000, 10_000  # values of a column in one row of the database, and in memory
 _NUL = b"\0"
 # The columns of values that were kept together are successive rows.
 _SCHEMA = """
@@ -119,7 +119,7 @@ class Records:
             for number, value in zip(numbers, values, strict=True):
                 self._values[number * width : (number + 1) * width] = value
             return
-        sql = "UPDATE slot SET kept = coalesce(kept, zeroblob(?)) WHERE id = ?"
+        sql = "UPDATE slot SET kept = zeroblob(?) WHERE id = ? AND kept IS NULL"
         self._store.put(sql, count * width, self._row)
         with self._store.blob("slot", "kept", self._row) as blob:
             for number, value in zip(numbers, values, strict=True):

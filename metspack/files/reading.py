@@ -31,7 +31,7 @@ from metspack.sizes import TextLength
 from metspack.stores.ranges import Ranges
 from metspack.system import O_SEARCH, os
 
-CHUNK = 1 << 20
+CHUNK = 1 << 18
 """Bytes per read of a large file."""
 
 BLOCK = 1 << 16

@@ -465,11 +465,10 @@ class _ArchiveCheck:
         extents = (container.extent(name) for name in container.names("header/"))
         boundary = min((extent.offset for extent in extents if extent is not None), default=0)
         for digest in metadata.digests:
-            if self._form.is_in_parts:
+            if self._form.files[0] != self._form.path:  # it was cut
                 splitlobs.put_archive(self._catalogue, self._path, self._form.files, boundary, digest)
             else:
-                stated = self._path, boundary, digest.algorithm, digest.value
-                self._catalogue.put(_PUT_DIGEST, *stated)
+                self._catalogue.put(_PUT_DIGEST, self._path, boundary, digest.algorithm, digest.value)
 
     def _table(self, container: Entries, metadata: Metadata, table: Table) -> Iterator[Finding]:
         extent = container.extent(table.path)

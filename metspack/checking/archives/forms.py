@@ -68,11 +68,6 @@ class ArchiveForm:
     files: tuple[bytes, ...]
     is_unpacked: bool = False
 
-    @property
-    def is_in_parts(self) -> bool:
-        """Return whether the archive was cut."""
-        return self.files[0] != self.path and not self.is_unpacked
-
 
 def is_named(path: bytes, *, filed: bool) -> bool:
     """Return whether a file has the name of an archive, of a part or of an archive's metadata.

@@ -26,7 +26,7 @@ from metspack.uris import ReferenceRefused
 _OF_FOLDED = f"SELECT path FROM mark WHERE mark = '{Mark.FOLDED}' AND other = ?"  # noqa: S608 -- a constant
 _ARCHIVES = "SELECT path FROM disk WHERE kind = 'f' AND lower(CAST(substr(path, -6) AS TEXT)) = ?"
 _FOLDERS_KEPT = 64
-_KEPT = 8  # stretches of segments
+_KEPT = 4  # stretches of segments
 _MOST_PASSED = 10_000  # stretches in which a file was not found
 _SHARED = re.compile(rf"(?:^|/)({REPRESENTATIONS_FOLDER}/[^/]+/data/.+)".encode(), re.DOTALL)
 _KEY = f"substr(path, instr(path, CAST('/{REPRESENTATIONS_FOLDER}/' AS BLOB)) + 1)"
@@ -85,10 +85,10 @@ class AgreedFiles:
     def __init__(self, agreement: Agreement) -> None:
         self._agreement = agreement
         self._loaded: dict[tuple[bytes, int], _Loaded] = {}
+        self._found: dict[bytes, int] = {}  # the stretch found last in each folder
         self._passed = 0
         # The hashes of a segment's paths, once a path was not among them.
         self._names: tuple[bytes, AbstractSet[int]] = b"", frozenset()
-        self._left: dict[tuple[bytes, int], int] = {}  # files that no cell has named yet, where some were
         self._puts = -1
         self._last: tuple[Sequence[bytes], list[_Place]] = (), []  # the paths asked about last
         self._shared: dict[bytes, list[bytes]] = {}
@@ -145,17 +145,8 @@ class AgreedFiles:
             return False
         kind = archive, bool(cells.lengths), cells.algorithm
         for loaded, start, numbers in places:
-            self._agreement.name(loaded.folder, loaded.columns.start, numbers, first + start, kind)
-            self._count(loaded, len(numbers))
+            self._agreement.name(loaded.folder, loaded.columns, numbers, first + start, kind)
         return True
-
-    def _count(self, loaded: _Loaded, named: int) -> None:
-        """Count named files; release a stretch for hashing once cells name all its files."""
-        place = loaded.folder, loaded.columns.start
-        self._left[place] = left = self._left.get(place, len(loaded.ids)) - named
-        if not left:
-            del self._left[place]
-            self._agreement.release(*place)
 
     def _agree(self, place: _Place, cells: CellRun, ids: Sequence[str]) -> bool:
         """Return whether cells agree with METS and manifests on files that only they name.
@@ -164,8 +155,11 @@ class AgreedFiles:
         """
         loaded, start, numbers = place
         some = slice(start, start + len(numbers))
-        found, at = [loaded.ids[number] for number in numbers], loaded.columns.start
-        if found != list(ids[some]) or self._agreement.is_any_named(loaded.folder, at, numbers):
+        named = self._agreement.cells(loaded.folder, loaded.columns)
+        if any(
+            named[number] or loaded.ids[number] != xml_id
+            for number, xml_id in zip(numbers, ids[some], strict=False)
+        ):
             return False
         if cells.algorithm is not None:
             digests = loaded.digests(cells.algorithm)
@@ -175,7 +169,7 @@ class AgreedFiles:
             if length != (size := loaded.columns.sizes[number]):
                 if not sizes.is_possible(length, size):
                     return False
-                self._agreement.keep_length(loaded.folder, at + number, length)
+                self._agreement.keep_length(loaded.folder, loaded.columns.start + number, length)
         return True
 
     def may_hold(self, folder: bytes) -> bool:
@@ -222,8 +216,8 @@ class AgreedFiles:
         if self._names[0] == segment.mets and hash(path) not in self._names[1]:
             return None
         folder = segment.folder
-        last = next(reversed(self._loaded.values()), None)
-        first = last.columns.stop if last is not None and last.folder == folder else 0
+        start = self._found.get(folder, 0)
+        first = loaded.columns.stop if (loaded := self._loaded.get((folder, start))) is not None else start
         before = takewhile(lambda each: each.start < first, self._agreement.columns(folder))
         for columns in chain(self._agreement.columns(folder, first), before):
             loaded = _Loaded(folder, columns)
@@ -231,6 +225,7 @@ class AgreedFiles:
                 if len(self._loaded) >= _KEPT:
                     self._loaded.pop(next(iter(self._loaded)))
                 self._loaded[folder, columns.start] = loaded
+                self._found[folder] = columns.start
                 return loaded
             self._passed += 1
             if self._passed > _MOST_PASSED:

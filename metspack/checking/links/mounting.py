@@ -419,7 +419,7 @@ class Upward:
         called = self._catalogue.rows("SELECT id FROM mets WHERE bare = ?", key)
         if any(number != mets and self._catalogue.is_above(number, mets) for (number,) in called):
             return True
-        top = self._catalogue.top_of(mets)
+        top = self._catalogue.at_depth(mets, 0)
         return top != mets and key in self._named_above(top)
 
     def _names_above(self, mets: int) -> AbstractSet[str]:
