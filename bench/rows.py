@@ -278,6 +278,7 @@ ROWS = (
     _growth("pace-floor-1m", 1_000_000, Figure.GROWTH, line=_FLOOR, work="the floor's build"),
     _growth("memory-100k", 100_000, Figure.LARGEST),
     _growth("memory-1m", 1_000_000, Figure.LARGEST),
+    _growth("memory-stored-1m", 1_000_000, Figure.LARGEST, line=_STORED, work="build from a .siard"),
     _in_two("two-build", "build from a folder", _BUILD),
     _in_two("two-floor-build", "the floor's build", _FLOOR),
     _in_two("two-stored", "build from a .siard, stored", _STORED),
