@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from metspack.containers.ipreader import Content
 from metspack.files import reading
-from metspack.files.digestlists import BEYOND_BAGIT, stated_path, unmarked
+from metspack.packages.digestlists import BEYOND_BAGIT, stated_path, unmarked
 from metspack.packages.files import PackageTree
 
 BAG, PAYLOAD = b"bagit.txt", b"data/"

@@ -18,7 +18,6 @@ from metspack.digests import is_manifest
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import mirrors, reading
 from metspack.files.byteranges import FileBelow
-from metspack.files.digestlists import LineReader, unmarked
 from metspack.files.journal import not_found
 from metspack.files.walking import DEEPEST, all_lots
 from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, is_archive, stem_of
@@ -34,6 +33,7 @@ from metspack.mets import (
 )
 from metspack.mets.fastreader import condensed
 from metspack.mets.links import By, Mptr, are_same, bare, folder_of_objid
+from metspack.packages.digestlists import LineReader, unmarked
 from metspack.packages.files import FolderTree, NoTree, PackageTree, PackedTree
 from metspack.system import os, quoted
 

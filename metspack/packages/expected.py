@@ -11,10 +11,10 @@ from metspack import uris
 from metspack.containers.ipreader import stem_of_pack
 from metspack.errors import ConfigError, MetspackError
 from metspack.files import reading
-from metspack.files.digestlists import unmarked
 from metspack.limits import Budgets
 from metspack.mets import is_mets_name, is_of_representation, reader
 from metspack.mets.links import By, Mptr
+from metspack.packages.digestlists import unmarked
 from metspack.system import os
 
 _MOST = 64 << 20  # bytes of a list

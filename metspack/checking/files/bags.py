@@ -26,11 +26,11 @@ from metspack.checking.tree import CheckedTree
 from metspack.containers.ipreader import OpenPacks
 from metspack.digests import OCTETS, algorithm_name
 from metspack.errors import MetspackError
-from metspack.files.digestlists import BEYOND_BAGIT, LineReader, algorithm_of, is_list
 from metspack.files.paths import folder_of, reason_of, shown, span_below
 from metspack.model import Finding
 from metspack.packages.bagit import BAG, FETCH, INFORMATION, PAYLOAD, BagFiles
 from metspack.packages.delivery import DeliveredPackage
+from metspack.packages.digestlists import BEYOND_BAGIT, LineReader, algorithm_of, is_list
 from metspack.packages.files import FolderTree, PackageTree, PackedTree
 from metspack.sizes import counted
 from metspack.system import os

@@ -25,12 +25,12 @@ from metspack.digests import MANIFEST_ALGORITHMS, MANIFESTS, OCTETS, Hashers, Se
 from metspack.errors import MetspackError
 from metspack.files import reading
 from metspack.files.byteranges import FileBelow
-from metspack.files.digestlists import ESCAPED, LineReader, is_list, unmarked
 from metspack.files.paths import folded_name, folder_of, path_of, shown, span_below
 from metspack.files.tempdb import BulkInsert
 from metspack.layouts.names import OF_MACOS
 from metspack.model import Finding
 from metspack.packages.bagit import BAG, PAYLOAD
+from metspack.packages.digestlists import ESCAPED, LineReader, is_list, unmarked
 from metspack.system import os
 
 # A line with one of these may need its path changed; any other path is valid as it is.

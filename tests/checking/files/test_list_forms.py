@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from metspack.checking import check
-from metspack.files.digestlists import LineReader, algorithm_of, is_list, unmarked
 from metspack.model import Finding
+from metspack.packages.digestlists import LineReader, algorithm_of, is_list, unmarked
 from tests.checking.files.test_lists import listed, one
 from tests.laws import THOROUGH, spread
 from tests.packages import forge
