@@ -42,8 +42,9 @@ LOB_FOLDER = "content/schema0/table2/lob4"
 
 @pytest.fixture(autouse=True)
 def _small_packages_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "FEW", 0)
-    monkeypatch.setattr(segmentreader, "_HELD_AT_ONCE", 1)
+    one = ("segmentreader._HELD_AT_ONCE", "segments._STRETCHES_KEPT", "archives.packagefiles._KEPT")
+    for name, value in (dict.fromkeys(one, 1) | {"looks.FEW": 0}).items():
+        monkeypatch.setattr(f"metspack.checking.{name}", value)
 
 
 def lob(number: int) -> str:
