@@ -197,8 +197,8 @@ def test_packed_segments_are_opened_once_where_no_bytes_are_read(
 def test_a_package_without_findings_is_looked_at_in_one_go(
     package: Path, level: Level, agreed: list[bool]
 ) -> None:
-    assert list(check(package, level)) == []
-    assert agreed == [True]
+    assert [list(check(package, level, jobs=jobs)) for jobs in (1, 2)] == [[], []]
+    assert agreed == [True, True]
 
 
 def lines_run(package: Path) -> set[tuple[str, int]]:
