@@ -30,7 +30,6 @@ _LEAST = 10  # pixels of letters that are legible
 _PAPER = (900, 1_150)  # the size of a sheet with legible letters
 
 _Key = tuple[str, str]
-_Corner = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,36 +77,19 @@ class Map:
         return self.width <= _PAPER[0] and self.height <= _PAPER[1]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _MapEntry:
-    """A METS of the map before it has a place: its key, and the link from its parent.
+@dataclass(slots=True, kw_only=True)
+class _Branch:
+    """A METS, the link from its parent, and the METS below it, which come with ``inner``.
 
-    ``of`` is its box, or the relation that a box is made from if it is drawn.
+    ``key`` is that of the METS. ``rows`` are those that it takes, ``least`` those that show all faults,
+    ``packages`` and ``faults`` the METS from it on and those at fault. Drawing gives its box a place.
     """
 
-    key: _Key
-    of: Relation | Box
+    key: _Key = ("", "")
+    box: Box
     link: LinkState = LinkState.UNKNOWN
     names_child: bool = True
     names_parent: bool = True
-
-    @property
-    def is_fault(self) -> bool:
-        """True if the link from above, or any of its files, is at fault."""
-        return isinstance(self.of, Relation) and self.of.is_fault
-
-    def box(self, corner: _Corner, wide: int) -> Box:
-        """Return the box with its place, and with texts that fit into it."""
-        box = _box(self.of) if isinstance(self.of, Relation) else self.of
-        label, note = shortened(box.label, _LABEL * wide // _BOX), shortened(box.note, _NOTE * wide // _BOX)
-        return replace(box, label=label, note=note, x=corner[0], y=corner[1])
-
-
-@dataclass(slots=True, kw_only=True)
-class _Branch:
-    """A METS and those below it: the rows that they take, and the least rows that show all faults."""
-
-    entry: _MapEntry
     level: int = 0
     inner: Sequence[_Branch] = ()
     rows: int = 1
@@ -120,8 +102,8 @@ class _Branch:
         self.rows = max(sum(each.rows for each in self.inner), 1)
         faulty = [each for each in self.inner if each.faults]
         self.least = max(sum(each.least for each in faulty) + (len(faulty) < len(self.inner)), 1)
-        self.packages = 1 + sum(each.packages for each in self.inner)
-        self.faults = self.entry.is_fault + sum(each.faults for each in self.inner)
+        self.packages += sum(each.packages for each in self.inner)
+        self.faults += sum(each.faults for each in self.inner)
 
 
 def link_map(
@@ -138,8 +120,8 @@ def link_map(
     spots = {each.path: _top(each, held[each.path]) for each in tops} or {
         "": _top(Node(id=0, path="", objid=""))
     }
-    above: dict[_Key, _MapEntry] = {}
-    below: dict[_Key, list[_MapEntry]] = {}
+    above: dict[_Key, _Branch] = {}
+    below: dict[_Key, list[_Branch]] = {}
     for relation in parents:
         outside = _outside(relation)
         above[outside.key] = outside
@@ -148,34 +130,34 @@ def link_map(
         is_named = relation.state is LinkState.ELSEWHERE
         below.setdefault(outside.key, []).append(replace(top, link=relation.state, names_child=is_named))
     first = [*above.values(), *spots.values()]
-    drawn = {spot.key for row in (first, *below.values()) for spot in row}
-    ordered = sorted(children, key=lambda each: not each.is_fault)
-    drawn.update(map(_key, ordered))
-    for relation in ordered:
-        key = relation.parent.path, ""
-        below.setdefault(key if key in drawn else first[0].key, []).append(_child(relation))
-    del drawn, ordered
-    branches, levels = _branches(first, below)
-    return _drawn(_fit(branches, MOST), min(levels, _DEEPEST))
+    ordered = [
+        (each.parent.path, _child(each)) for each in sorted(children, key=lambda each: not each.is_fault)
+    ]
+    drawn = {each.key for row in (first, *below.values()) for each in row} | {each.key for _, each in ordered}
+    for parent, each in ordered:
+        key = parent, ""
+        below.setdefault(key if key in drawn else first[0].key, []).append(each)
+    levels = _put_together(first, below)
+    return _drawn(_fit(first, MOST), min(levels, _DEEPEST))
 
 
-def _branches(first: Sequence[_MapEntry], below: dict[_Key, list[_MapEntry]]) -> tuple[list[_Branch], int]:
-    """Return the trees of the entries, and their number of levels; deep ones are then cut."""
-    tops = [_Branch(entry=each) for each in first]
-    ahead, seen = tops[::-1], []
+def _put_together(tops: Sequence[_Branch], below: dict[_Key, list[_Branch]]) -> int:
+    """Put those below into each branch, and return the number of levels; deep ones are then cut."""
+    ahead, seen = [*reversed(tops)], list[_Branch]()
     while ahead:
         branch = ahead.pop()
         seen.append(branch)
         # Each METS is expanded once: so a cycle ends.
-        inner = below.pop(branch.entry.key, [])
-        branch.inner = [_Branch(entry=each, level=branch.level + 1) for each in inner]
+        branch.inner = below.pop(branch.key, [])
+        for each in branch.inner:
+            each.level = branch.level + 1
         ahead += reversed(branch.inner)
     for branch in reversed(seen):
         branch.measure()
         if branch.level == _DEEPEST - 2 and branch.packages > 1 + len(branch.inner):
             branch.inner = [_together(branch.inner)]
             branch.rows = branch.least = 1
-    return tops, 1 + max((each.level for each in seen), default=0)
+    return 1 + max(each.level for each in seen)
 
 
 def _fit(branches: Sequence[_Branch], most: int) -> Sequence[_Branch]:
@@ -199,20 +181,17 @@ def _fit(branches: Sequence[_Branch], most: int) -> Sequence[_Branch]:
 def _share_rows(branches: Sequence[_Branch], room: int) -> list[_Branch]:
     """Reduce branches to ``room`` rows together, at least one for each."""
     ahead = sum(each.least for each in branches)
-    drawn = []
     for number, each in enumerate(branches):
         ahead -= each.least
         share = room - ahead if each.least + ahead <= room else room // (len(branches) - number)
         each.inner = _fit(each.inner, max(share, 1))
         each.rows = max(sum(inner.rows for inner in each.inner), 1)
         room -= each.rows
-        drawn.append(each)
-    return drawn
+    return [*branches]
 
 
 def _together(branches: Sequence[_Branch], shown: int = 0) -> _Branch:
     """Return one box for all METS that are not drawn one by one, with the links of all of them."""
-    entries = [each.entry for each in branches]
     faults = sum(bool(each.faults) for each in branches)
     is_top = branches[0].level == 0
     one, several = ("package", "packages") if is_top else ("child", "children")
@@ -227,20 +206,18 @@ def _together(branches: Sequence[_Branch], shown: int = 0) -> _Branch:
         label = counted(len(branches), f"{one} without a fault", f"{several} without a fault")
     deeper = sum(each.packages - 1 for each in branches)
     below = f"{counted(deeper, 'child', 'children')} below" if deeper else ""
-    links = {each.link for each in entries}
+    links = {each.link for each in branches}
+    state = LinkState.BROKEN if faults else LinkState.OK
     return _Branch(
-        entry=_MapEntry(
-            key=("", label),
-            of=Box(
-                label=label,
-                note=f"{below}{', ' if below else ''}not drawn one by one",
-                title=f"{label}, {below}" if below else label,
-                state=(LinkState.BROKEN if faults else LinkState.OK).value,
-            ),
-            link=links.pop() if len(links) == 1 else LinkState.BROKEN if faults else LinkState.OK,
-            names_child=all(each.names_child for each in entries),
-            names_parent=all(each.names_parent for each in entries),
+        box=Box(
+            label=label,
+            note=f"{below}{', ' if below else ''}not drawn one by one",
+            title=f"{label}, {below}" if below else label,
+            state=state.value,
         ),
+        link=links.pop() if len(links) == 1 else state,
+        names_child=all(each.names_child for each in branches),
+        names_parent=all(each.names_parent for each in branches),
         level=branches[0].level,
         packages=sum(each.packages for each in branches),
         faults=sum(each.faults for each in branches),
@@ -249,68 +226,56 @@ def _together(branches: Sequence[_Branch], shown: int = 0) -> _Branch:
 
 def _drawn(tops: Sequence[_Branch], levels: int) -> Map:
     wide = min(_BOX, (_WIDEST - 2 * _MARGIN - (levels - 1) * _GAP) // levels)
-    boxes: list[Box] = []
-    branches: dict[_Corner, list[tuple[_Corner, _MapEntry]]] = {}
-    row = 0
-    ahead: list[tuple[_Branch, _Corner | None]] = [(top, None) for top in reversed(tops)]
+    ahead, drawn, row = [*reversed(tops)], list[_Branch](), 0
     while ahead:
-        branch, parent = ahead.pop()
-        left = _MARGIN if parent is None else parent[0] + wide + _GAP
-        here = (left, _MARGIN + row * _ROW)
-        boxes.append(branch.entry.box(here, wide))
-        if parent is not None:
-            branches.setdefault(parent, []).append((here, branch.entry))
-        ahead += [(each, here) for each in reversed(branch.inner)]
+        branch = ahead.pop()
+        branch.box = replace(
+            branch.box,
+            label=shortened(branch.box.label, _LABEL * wide // _BOX),
+            note=shortened(branch.box.note, _NOTE * wide // _BOX),
+            x=_MARGIN + branch.level * (wide + _GAP),
+            y=_MARGIN + row * _ROW,
+        )
+        drawn.append(branch)
+        ahead += reversed(branch.inner)
         row += not branch.inner
-    lines = [((left + wide, top), ends) for (left, top), ends in branches.items()]
-    arrows = (arrow for parent, ends in lines for end in ends for arrow in _arrows(parent, *end))
-    trunks = (trunk for parent, ends in lines for trunk in _trunks(parent, ends))
+    parents = [(each.box.x + wide, each) for each in drawn if each.inner]
     return Map(
-        width=max(each.x for each in boxes) + wide + _MARGIN,
-        height=max(each.y for each in boxes) + _HEIGHT + _MARGIN,
+        width=max(each.box.x for each in drawn) + wide + _MARGIN,
+        height=max(each.box.y for each in drawn) + _HEIGHT + _MARGIN,
         box=(wide, _HEIGHT),
-        boxes=tuple(boxes),
-        trunks=tuple(trunks),
-        arrows=tuple(arrows),
+        boxes=tuple(each.box for each in drawn),
+        trunks=tuple(trunk for right, parent in parents for trunk in _trunks(right, parent)),
+        arrows=tuple(
+            arrow for right, parent in parents for each in parent.inner for arrow in _arrows(right, each)
+        ),
     )
 
 
-def _top(top: Node, representations: int = 0) -> _MapEntry:
+def _top(top: Node, representations: int = 0) -> _Branch:
     label = top.path or "no METS"
     held = f", {counted(representations, 'representation')}" if representations else ""
     note = f"{shortened(top.objid or 'no OBJID', _NOTE - len(held))}{held}"
-    return _MapEntry(key=(top.path, ""), of=Box(label=label, note=note, title=f"{label}{held}"))
+    return _Branch(key=(top.path, ""), box=Box(label=label, note=note, title=f"{label}{held}"))
 
 
-def _outside(relation: Relation) -> _MapEntry:
+def _outside(relation: Relation) -> _Branch:
     notes = {LinkState.UNKNOWN: "not looked at", LinkState.ELSEWHERE: "under another root"}
     objid, note = relation.parent.objid, f"parent, {notes.get(relation.state, 'outside of this package')}"
     box = Box(label=objid, note=note, title=f"{objid}: {note}", state=word(LinkState.UNKNOWN))
-    return _MapEntry(key=("", objid), of=box)
+    return _Branch(key=("", objid), box=box)
 
 
-def _child(relation: Relation) -> _MapEntry:
-    return _MapEntry(
-        key=_key(relation),
-        of=relation,
+def _child(relation: Relation) -> _Branch:
+    """Return a child; the key of one without a METS differs from those of all parents."""
+    child, state = relation.child, f"{relation.word} damaged" if relation.damage else relation.word
+    return _Branch(
+        key=(child.path, "") if child.path else (child.objid, relation.parent.path),
+        box=Box(label=relation.name, note=_note(relation), title=_title(relation), state=state),
         link=relation.state,
         names_child=relation.names_child,
         names_parent=relation.names_parent,
-    )
-
-
-def _key(relation: Relation) -> _Key:
-    """Return the key of a child; that of a child without a METS differs from all parents'."""
-    child = relation.child
-    return (child.path, "") if child.path else (child.objid, relation.parent.path)
-
-
-def _box(relation: Relation) -> Box:
-    return Box(
-        label=relation.name,
-        note=_note(relation),
-        title=_title(relation),
-        state=f"{relation.word} damaged" if relation.damage else relation.word,
+        faults=int(relation.is_fault),
     )
 
 
@@ -340,21 +305,17 @@ def _title(relation: Relation) -> str:
     return f"{child.objid or 'a METS without OBJID'}{where}: {relation.summary}{directions}"
 
 
-def _trunks(parent: _Corner, ends: Sequence[tuple[_Corner, _MapEntry]]) -> Iterator[Arrow]:
+def _trunks(right: int, parent: _Branch) -> Iterator[Arrow]:
     """Yield the trunks of a parent's arrows: solid to the last link, dashed below.
 
-    ``parent`` is the upper right corner of the parent's box.
+    ``right`` is the right side of the parent's box.
     """
-    right, middle = parent[0], parent[1] + _HEIGHT // 2
+    middle = parent.box.y + _HEIGHT // 2
     down, up = middle - _OFFSET, middle + _OFFSET
-    head = _head(right, up, 9)
-    tops = [(corner[1] - parent[1], place) for corner, place in ends]
-    yield from _trunk(
-        f"M{right} {down}", right + _DOWN, down, [(y, place.names_child) for y, place in tops], ()
-    )
-    yield from _trunk(
-        f"M{right + 7} {up}", right + _UP, up, [(y, place.names_parent) for y, place in tops], (head,)
-    )
+    childward = [(each.box.y - parent.box.y, each.names_child) for each in parent.inner]
+    parentward = [(each.box.y - parent.box.y, each.names_parent) for each in parent.inner]
+    yield from _trunk(f"M{right} {down}", right + _DOWN, down, childward, ())
+    yield from _trunk(f"M{right + 7} {up}", right + _UP, up, parentward, (_head(right, up, 9),))
 
 
 def _trunk(
@@ -370,23 +331,18 @@ def _trunk(
         yield Arrow(path=f"{start}H{x}V{y + dashed}", heads=heads, is_missing=True)
 
 
-def _arrows(parent: _Corner, child: _Corner, place: _MapEntry) -> Iterator[Arrow]:
-    left, turn, middle = child[0], parent[0] + _UP, child[1] + _HEIGHT // 2
+def _arrows(right: int, child: _Branch) -> Iterator[Arrow]:
+    """Yield both directions of the link to a child; ``right`` is the right side of its parent's box."""
+    left, turn, middle = child.box.x, right + _UP, child.box.y + _HEIGHT // 2
     down, up = middle - _OFFSET, middle + _OFFSET
-    missing = "not checked: " if place.link is LinkState.UNKNOWN else "missing: "
-    ways = (
-        (
-            f"M{parent[0] + _DOWN} {down}H{left - 7}",
-            _head(left, down, -9),
-            place.names_child,
-            "parent",
-            "child",
-        ),
-        (f"M{left} {up}H{turn + 7}", _head(turn, up, 9), place.names_parent, "child", "parent"),
-    )
-    for path, head, is_there, one, other in ways:
-        title = f"{'' if is_there else missing}the {one} names the {other}"
-        yield Arrow(path=path, heads=(head,), is_missing=not is_there, state=word(place.link), title=title)
+    missing = "not checked: " if child.link is LinkState.UNKNOWN else "missing: "
+    across, back = f"M{right + _DOWN} {down}H{left - 7}", f"M{left} {up}H{turn + 7}"
+    for path, head, is_there, words in (
+        (across, _head(left, down, -9), child.names_child, "the parent names the child"),
+        (back, _head(turn, up, 9), child.names_parent, "the child names the parent"),
+    ):
+        title = words if is_there else f"{missing}{words}"
+        yield Arrow(path=path, heads=(head,), is_missing=not is_there, state=word(child.link), title=title)
 
 
 def _head(x: int, y: int, back: int) -> str:
