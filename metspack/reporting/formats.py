@@ -78,10 +78,9 @@ def open_reports(
     for number, target in enumerate(targets):
         if target in targets[:number]:
             raise ConfigError(f"{paths[number]} is named twice", hint="Give each report its own name.")
-    for form, target in zip(forms, targets, strict=True):
-        _check_replaceable(form, target)
+    replacing = [_replacing(form, target) for form, target in zip(forms, targets, strict=True)]
     with ExitStack() as stack:
-        files = [stack.enter_context(_new_file(target)) for target in targets]
+        files = [stack.enter_context(each) for each in replacing]
 
         def write(frame: Frame, kept: FindingStore) -> None:
             for form, file in zip(forms, files, strict=True):
@@ -89,12 +88,6 @@ def open_reports(
                     file.write(block.encode())
 
         yield write
-
-
-def _new_file(target: Path) -> AbstractContextManager[NewFile]:
-    from metspack.files import writing  # noqa: PLC0415 -- few checks have reports
-
-    return writing.open_whole(target, replaces=True)
 
 
 def _form(path: Path) -> _ReportForm:
@@ -125,21 +118,25 @@ def _target(path: Path, roots: Sequence[Path]) -> Path:
     return target
 
 
-def _check_replaceable(form: _ReportForm, target: Path) -> None:
-    if not os.path.lexists(target):
-        return
-    from metspack.files import writing  # noqa: PLC0415 -- as above
+def _replacing(form: _ReportForm, target: Path) -> AbstractContextManager[NewFile]:
+    """Return the new file of a report; raises ``TargetError`` where it would replace anything else."""
+    from metspack.files import writing  # noqa: PLC0415 -- few checks have reports
 
-    try:
-        with writing.explained(target), reading.opening(target) as descriptor:
-            start = b"".join(pread(descriptor, _LOOKED_AT, 0).split())
-    except SourceError as error:  # a pipe, a device
-        raise TargetError(error.message, hint="Name a file; --json and --jsonl write to stdout.") from None
+    start = b""
+    if os.path.lexists(target):
+        try:
+            with writing.explained(target), reading.opening(target) as descriptor:
+                start = b"".join(pread(descriptor, _LOOKED_AT, 0).split())
+        except SourceError as error:  # a pipe, a device
+            raise TargetError(
+                error.message, hint="Name a file; --json and --jsonl write to stdout."
+            ) from None
     if start and form.mark not in start:
         raise TargetExistsError(
             f"{target} exists already, and is not a report of this form",
             hint="Only earlier reports are replaced: choose another name, or move that file away.",
         )
+    return writing.open_whole(target, replaces=True)
 
 
 class KeptCheck(Checking):
