@@ -23,7 +23,7 @@ from metspack.packages.files import weight
 from metspack.progress import LateStage, Progress, Silent, credit_of
 from metspack.reporting import facts
 from metspack.reporting.model import Frame, Provenance, ReportFacts
-from metspack.reporting.store import FindingStore, ledger_of
+from metspack.reporting.store import FindingStore, Ledger
 from metspack.stores.urls import shown
 from metspack.system import os
 
@@ -163,7 +163,8 @@ class KeptCheck(Checking):
         self._looked = options.looking()
         self._figures: dict[str, ReportFacts] = {}
         self._is_begun = self._is_complete = False
-        ledger = ledger_of(self._looked)
+        file = self._looked.ledger
+        ledger = None if file is None else Ledger(file, self._looked.older_than)
         self.kept = FindingStore()
         self._ends = [weakref.finalize(self, each.close) for each in (self.kept, ledger) if each is not None]
         super().__init__(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from metspack import clock
 from metspack.checking import Explanation, explained, reported_id, standard_of
 from metspack.checking.ledger import FileStamp, VerifiedFile
-from metspack.checking.options import LedgerFigures, Looking
+from metspack.checking.options import LedgerFigures
 from metspack.errors import ConfigError, MetspackError, SourceError, TargetError
 from metspack.files import journal, pread, reading, tempdb
 from metspack.model import Finding, FindingPlace, Severity
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from metspack.files.writing import RunJournal
 
 _WHAT = "the findings"
-_BATCH = 1_000
 _SCHEMA = """
 CREATE TABLE finding (
     id INTEGER PRIMARY KEY, path TEXT, line INTEGER, code TEXT, place TEXT, severity INTEGER,
@@ -35,7 +34,7 @@ CREATE TABLE finding (
 CREATE TABLE other (finding INTEGER, path TEXT, line INTEGER, place TEXT);
 CREATE INDEX other_finding ON other (finding);
 """
-_PUT = """INSERT INTO finding (path, line, code, place, severity, label, standard, rest)
+_PUT = """INSERT INTO finding (path, line, place, code, severity, label, standard, rest)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_OTHER = "INSERT INTO other VALUES (?, ?, ?, ?)"
 _OTHERS = "SELECT path, line, place FROM other WHERE finding = ? ORDER BY rowid"
@@ -94,30 +93,18 @@ class FindingStore(tempdb.Scratch):
 
     def __init__(self) -> None:
         super().__init__("BEGIN", schema=_SCHEMA)
-        self._waiting: list[tuple[Any, ...]] = []
-        self._others: list[tuple[Any, ...]] = []
-        self._number = 0
 
     def add(self, finding: Finding) -> None:
         """Store one finding."""
-        self._waiting.append(
-            (
-                _stored(finding.path),
-                finding.line,
-                finding.code,
-                _stored(finding.place),
-                rank(finding.severity),
-                reported_id(finding),
-                standard_of(finding),
-                json.dumps((finding.message, finding.facts, finding.requirement, finding.count)),
-            )
-        )
-        self._number += 1
-        self._others += [
-            (self._number, _stored(each.path), each.line, _stored(each.place)) for each in finding.others
-        ]
-        if len(self._waiting) + len(self._others) >= _BATCH:
-            self._flush()
+        path, place = _stored(finding.path), _stored(finding.place)
+        rest = json.dumps((finding.message, finding.facts, finding.requirement, finding.count))
+        group = finding.code, rank(finding.severity), reported_id(finding), standard_of(finding)
+        with tempdb.explained(_WHAT):
+            number = self._database.execute(_PUT, (path, finding.line, place, *group, rest)).lastrowid
+            for each in finding.others:
+                self._database.execute(
+                    _PUT_OTHER, (number, _stored(each.path), each.line, _stored(each.place))
+                )
 
     def as_found(self) -> Iterator[Finding]:
         """Yield all findings in the order in which they were added."""
@@ -175,7 +162,6 @@ class FindingStore(tempdb.Scratch):
 
     def _select(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query over all findings."""
-        self._flush()
         with tempdb.explained(_WHAT):
             yield from self.rows(sql, *values)
 
@@ -196,13 +182,6 @@ class FindingStore(tempdb.Scratch):
             count=count,
             others=tuple(FindingPlace(path=at, line=number, place=inner) for at, number, inner in others),
         )
-
-    def _flush(self) -> None:
-        with tempdb.explained(_WHAT):
-            self._database.executemany(_PUT, self._waiting)
-            self._database.executemany(_PUT_OTHER, self._others)
-        self._waiting.clear()
-        self._others.clear()
 
 
 def _group(code: str, name: str, standard: str, severity: int, count: int) -> CodeGroup:
@@ -279,14 +258,11 @@ def _among(file: TextIO, numbers: Iterator[int]) -> Iterator[tuple[int, str]]:
     while wanted is not None and left > 0 and (piece := file.readline(_PIECE)):
         left -= len(piece)
         if is_start and number == wanted:
-            yield number, _shortened(piece.removesuffix("\n"))
+            line = piece.removesuffix("\n")
+            yield number, line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
             wanted = next(numbers, None)
         is_start = piece.endswith("\n")
         number += is_start
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 # --- The ledger of a package ---
@@ -309,11 +285,6 @@ CREATE TABLE seen (path BLOB PRIMARY KEY) WITHOUT ROWID
 _PUT_VERIFIED = "INSERT OR REPLACE INTO verified VALUES (?, ?, ?, ?, ?, ?, ?)"
 _VERIFIED = "SELECT path, size, mtime, inode, facts, time FROM verified WHERE {} ORDER BY path"
 _NEW = "Name a new file: a ledger is begun there, and every file is read."
-
-
-def ledger_of(looking: Looking) -> Ledger | None:
-    """Return the ledger of a check, not opened yet, or None without one."""
-    return None if looking.ledger is None else Ledger(looking.ledger, looking.older_than)
 
 
 class Ledger(tempdb.Scratch):
@@ -382,11 +353,9 @@ class Ledger(tempdb.Scratch):
                 size = stop
             if is_first and start and not _BEGINNING.startswith(start):
                 self._check_head(None, start)
-        except (SourceError, OSError) as error:
-            if isinstance(error, SourceError) and error.message.startswith(str(self._path)):
-                raise
-            why = error.message if isinstance(error, SourceError) else error.strerror
-            raise SourceError(f"{self._path} cannot be read: {why}", hint="Name another file.") from None
+        except OSError as error:
+            why = f"{self._path} cannot be read: {error.strerror}"
+            raise SourceError(why, hint="Name another file.") from None
         return size
 
     def _check_head(self, event: dict[str, Any] | None, start: bytes) -> None:

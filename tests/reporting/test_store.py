@@ -98,4 +98,3 @@ def test_a_full_disk_is_an_error_that_says_what_to_do() -> None:
         with pytest.raises(TargetError, match="cannot keep the findings on disk") as raised:
             collections.deque(map(kept.add, many), maxlen=0)
         assert "SQLITE_TMPDIR" in raised.value.hint
-        kept._waiting.clear()
