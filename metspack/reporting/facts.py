@@ -22,9 +22,9 @@ from metspack.reporting.model import (
     ReportFacts,
     SplitLob,
     below,
-    damage_words,
     parents,
 )
+from metspack.sizes import counted
 
 _DIGITS = re.compile("([0-9]{1,18})")
 _MISSING = Code.FILE_MISSING.id
@@ -64,9 +64,7 @@ _METS_DIGESTS = """
 SELECT 'METS' AS source, path, algorithm, digest FROM entry
 WHERE path IS NOT NULL AND digest IS NOT NULL AND algorithm = ?
 """
-_ALGORITHMS = (
-    "SELECT DISTINCT algorithm FROM entry WHERE path IS NOT NULL AND digest IS NOT NULL ORDER BY algorithm"
-)
+_ALGORITHMS = "SELECT DISTINCT algorithm FROM entry WHERE path IS NOT NULL AND digest IS NOT NULL"
 _MANIFEST_DIGESTS = """
 SELECT f.name AS source, l.path, f.algorithm, l.digest FROM listed l JOIN manifest f ON f.id = l.manifest
 """
@@ -76,7 +74,6 @@ SELECT s.source, s.algorithm, count(*), coalesce(sum(coalesce(m.size, d.size)), 
 FROM ({statements}) s
 LEFT JOIN mets m ON m.path = s.path LEFT JOIN disk d ON d.path = s.path AND d.kind = 'f'
 """
-_BY_SOURCE = "GROUP BY s.source, s.algorithm ORDER BY s.source, s.algorithm"
 _HOLDINGS = """
 SELECT h.archive, version, dbname, owner, timespan, archived, schemas, tables, rows, lobs, lost, inline,
     agreed_bytes + (SELECT coalesce(sum(coalesce(c.size, d.size)), 0) FROM cell c
@@ -150,17 +147,20 @@ def add_damage(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
                 found = counts.setdefault(folder, Counter())
                 found[kind] += number
                 found["others"] += kind != "errors" and _LOB.fullmatch(at.place) is None
-    damage = {
-        folder: damage_words(
-            found["damaged"], found["missing"], found["errors"], "file" if found["others"] else "LOB"
-        )
-        for folder, found in counts.items()
-    }
-    children = [
-        replace(each, damage=damage[each.child.folder]) if each.child.folder in damage else each
-        for each in facts.children
-    ]
+    damage = {folder: damage_words(found) for folder, found in counts.items()}
+    children = (replace(each, damage=damage.get(each.child.folder, "")) for each in facts.children)
     return replace(facts, children=tuple(sorted(children, key=lambda each: not each.is_fault)))
+
+
+def damage_words(found: Counter[str]) -> str:
+    """Return words on the ``damaged`` and ``missing`` files and other ``errors`` that were counted.
+
+    Files are LOBs unless ``others`` are among them.
+    """
+    what = "file" if found["others"] else "LOB"
+    words = [f"{counted(found[each], what)} {each}" for each in ("damaged", "missing") if found[each]]
+    words += [counted(found["errors"], "other error" if words else "error")] if found["errors"] else []
+    return ", ".join(words)
 
 
 def _add_figures(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterator[Relation]:
@@ -179,12 +179,8 @@ def _add_figures(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterato
 def _by_name(relation: Relation) -> tuple[bool, str, str]:
     """Return a sort key that puts ``_lobseg_10`` after ``_lobseg_9``."""
     child = relation.child
-    return not child.path, _DIGITS.sub(_padded, child.path), child.path or child.objid
-
-
-def _padded(found: re.Match[str]) -> str:
-    """Return a number padded to a fixed length, so that numbers sort as text."""
-    return f"\0{found[1]:0>18}"
+    padded = _DIGITS.sub(lambda found: f"\0{found[1]:0>18}", child.path)  # numbers then sort as text
+    return not child.path, padded, child.path or child.objid
 
 
 def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[SplitLob]:
@@ -199,12 +195,9 @@ def _splits(catalogue: Catalogue, *, is_looked: bool) -> Iterator[SplitLob]:
 
 
 def _archives(checked: Checked) -> Iterator[dict[str, Any]]:
-    for path, version, *texts, schemas, tables, rows, lobs, lost, inline, size in checked.catalogue.rows(
-        _HOLDINGS
-    ):
-        name = checked.as_given(shown(path))
-        shortened = [" ".join(each[:_LONGEST].split()) for each in texts]
-        values = name, version, *shortened, schemas, tables, rows, lobs, lost, inline, size
+    for path, version, database, owner, timespan, archived, *figures in checked.catalogue.rows(_HOLDINGS):
+        texts = (" ".join(each[:_LONGEST].split()) for each in (database, owner, timespan, archived))
+        values = checked.as_given(shown(path)), version, *texts, *figures
         yield dict(zip(ARCHIVE, values, strict=True))
 
 
@@ -220,7 +213,10 @@ def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool
     # One query for each algorithm needs no sorting.
     stated = chain.from_iterable(catalogue.all(by_mets, *row) for row in catalogue.all(_ALGORITHMS))
     by_manifests = _FIXITY.format(statements=_MANIFEST_DIGESTS, read=of_manifests, failed=failed_ones)
-    found = {row[:2]: row[2:] for row in chain(stated, catalogue.all(by_manifests + _BY_SOURCE))}
+    found = {
+        row[:2]: row[2:]
+        for row in chain(stated, catalogue.all(f"{by_manifests} GROUP BY s.source, s.algorithm"))
+    }
     for *key, files, size in catalogue.all(_AGREED_BY_SOURCE):  # no digest of these failed
         before = found.get(tuple(key), (0, 0, 0, 0))
         more = files, size, files if level.hashes else 0, 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,31 +12,17 @@ from metspack.checking import CheckSummary, PackageResult, reported_id, standard
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.checking.options import FileSample
 from metspack.layouts import readers
-from metspack.layouts.names import ArchiveRoutes
 from metspack.limits import Limits
 from metspack.model import Finding, FindingPlace, Severity
 from metspack.resources import SCHEMA_VERSION, __version__
 from metspack.sizes import counted
 
 _CODES = 3  # shown beside a state; the findings show all
-_WORDS = {
-    LinkState.ONE_WAY_DOWN: "one-way",
-    LinkState.ONE_WAY_UP: "one-way",
-    LinkState.UNKNOWN: "unknown",
-}
 
 
 def word(state: LinkState) -> str:
     """Return a link's state in one word; the map draws the direction of a one-way link."""
-    return _WORDS.get(state, state.value)
-
-
-def damage_words(damaged: int, missing: int, errors: int, what: str) -> str:
-    """Return words on damaged and missing files, which ``what`` names, and other errors."""
-    words = [f"{counted(damaged, what)} damaged"] if damaged else []
-    words += [f"{counted(missing, what)} missing"] if missing else []
-    words += [counted(errors, "other error" if words else "error")] if errors else []
-    return ", ".join(words)
+    return "unknown" if state is LinkState.UNKNOWN else state.value.partition(",")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,13 +176,6 @@ class Provenance:
         """The time for a person: ``2026-05-01 12:00:00 UTC``."""
         return self.checked.replace("T", " ").replace("Z", " UTC")
 
-    @property
-    def sentence(self) -> str:
-        """All but the paths, in a sentence; "" if all of it is empty."""
-        by = (self.moment, self.host and f"on {self.host}", self.operator and f"by {self.operator}")
-        by_whom = " ".join(filter(None, by))
-        return by_whom and f"Checked {by_whom}"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
@@ -264,12 +244,8 @@ class Frame:
     @property
     def is_failed(self) -> bool:
         """True if the check fails as a whole."""
-        counts = {
-            Severity.ERROR: self.summary.errors,
-            Severity.WARNING: self.summary.warnings,
-            Severity.INFO: self.summary.infos,
-        }
-        return any(count and self.fails(severity) for severity, count in counts.items())
+        counts = self.summary.errors, self.summary.warnings, self.summary.infos
+        return any(count and self.fails(each) for each, count in zip(Severity, counts, strict=True))
 
 
 _RANKS = {severity: number for number, severity in enumerate(Severity)}
@@ -418,29 +394,20 @@ def sampled(frame: Frame) -> str:
     return f"{hashed:,} of {counted(files, 'file')} hashed ({drawn})"
 
 
-def readers_of(summary: CheckSummary) -> Iterator[tuple[ArchiveRoutes, readers.Readership]]:
-    """Yield the archives with LOBs outside, and the programs that find these LOBs."""
-    for each in summary.routes:
-        yield each, readers.readership_on_disk(each)
-
-
 def readers_lines(summary: CheckSummary) -> list[str]:
     """Return the programs that find the archives' LOBs, in a line for each set of programs."""
-    groups: dict[readers.Readership, list[tuple[str, int]]] = {}
-    for each, words in readers_of(summary):
-        groups.setdefault(replace(words, lobs=0), []).append((each.path, words.lobs))
-    lines = (
-        replace(words, lobs=sum(lobs for _, lobs in found)).sentence(_archives([path for path, _ in found]))
-        for words, found in groups.items()
-    )
-    return [printable(each) for each in lines]
-
-
-def _archives(paths: Sequence[str]) -> str:
-    if len(paths) == 1:
-        return paths[0]
-    more = counted(len(paths) - 1, "more archive")
-    return f"{paths[0]} and {more}"
+    groups: dict[readers.Readership, list[str]] = {}
+    lobs = Counter[readers.Readership]()
+    for each in summary.routes:
+        found = readers.readership_on_disk(each)
+        group = replace(found, lobs=0)
+        groups.setdefault(group, []).append(each.path)
+        lobs[group] += found.lobs
+    lines = []
+    for group, (first, *others) in groups.items():
+        archives = f"{first} and {counted(len(others), 'more archive')}" if others else first
+        lines.append(printable(replace(group, lobs=lobs[group]).sentence(archives)))
+    return lines
 
 
 def package(result: PackageResult) -> dict[str, Any]:
@@ -475,8 +442,12 @@ def result(frame: Frame) -> dict[str, Any]:
         words["unopened_archives"] = list(summary.unopened)
     if summary.routes:
         words["readers"] = [
-            {"archive": each.path, "is_merged": each.is_apart, "readers": found.document()}
-            for each, found in readers_of(summary)
+            {
+                "archive": each.path,
+                "is_merged": each.is_apart,
+                "readers": readers.readership_on_disk(each).document(),
+            }
+            for each in summary.routes
         ]
     return words | {
         "verdict": verdict(summary),

@@ -139,8 +139,9 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     for line in verdict(frame):
         yield plain(line)
     yield from (f"{words}\n" for words in readers_lines(frame.summary))
-    if provenance.sentence:
-        yield f"{printable(provenance.sentence)} with {TOOL} {__version__}\n"
+    place, operator = provenance.host and f"on {provenance.host}", provenance.operator
+    if found := " ".join(filter(None, (provenance.moment, place, operator and f"by {operator}"))):
+        yield f"Checked {printable(found)} with {TOOL} {__version__}\n"
     yield from (f"Path: {printable(path)}\n" for path in provenance.paths)
     yield "\n"
     for line in grouped(kept):

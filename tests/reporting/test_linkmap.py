@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 
 from hypothesis import given
@@ -11,7 +12,8 @@ from rich.cells import cell_len
 
 from metspack.checking.links.graph import LinkState
 from metspack.reporting import linkmap
-from metspack.reporting.model import Relation, damage_words, printable
+from metspack.reporting.facts import damage_words
+from metspack.reporting.model import Relation, printable
 from tests.laws import law
 from tests.reporting.reports import node, related
 
@@ -211,13 +213,12 @@ def test_no_delivery_makes_the_picture_large(packages: int, children: int, fault
 
 
 def test_damage_is_distinguished_from_links() -> None:
-    lost = replace(child("a/mets.xml"), damage=damage_words(3, 1, 0, "LOB"))
-    _, fine, box = linkmap.link_map((TOP,), (child("b/mets.xml"), lost)).boxes
-    fine, box = box, fine
+    lost = replace(child("a/mets.xml"), damage=damage_words(Counter(damaged=3, missing=1)))
+    _, box, fine = linkmap.link_map((TOP,), (child("b/mets.xml"), lost)).boxes
     assert box.note == "links ok, 3 LOBs damaged, 1 LOB missing"
     assert (box.state, fine.state) == ("ok damaged", "ok")
-    assert damage_words(0, 0, 2, "file") == "2 errors"
-    assert damage_words(0, 1, 2, "file") == "1 file missing, 2 other errors"
+    assert damage_words(Counter(errors=2)) == "2 errors"
+    assert damage_words(Counter(missing=1, errors=2, others=1)) == "1 file missing, 2 other errors"
 
 
 @given(st.text(), st.integers(3, 50))
