@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import groupby, islice
@@ -18,25 +18,9 @@ from metspack.checking.links.graph import LinkState
 from metspack.layouts import readers
 from metspack.limits import Limits
 from metspack.model import Finding
-from metspack.reporting import linkmap
+from metspack.reporting import linkmap, model
 from metspack.reporting.facts import add_damage
-from metspack.reporting.model import (
-    Frame,
-    Relation,
-    ReportFacts,
-    SplitLob,
-    SplitPart,
-    kind,
-    outcome,
-    parts,
-    places,
-    printable,
-    readers_lines,
-    sampled,
-    standing,
-    verdict,
-    word,
-)
+from metspack.reporting.model import Frame, Relation, ReportFacts, SplitLob, SplitPart, printable
 from metspack.reporting.store import CodeGroup, Excerpts, FindingStore
 from metspack.reporting.text import INTERRUPTED, counts
 from metspack.resources import __version__
@@ -60,8 +44,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"counted": counted, "counts": counts, "standing": standing}
-    environment.filters["number"] = lambda value: f"{value:,}"
+    environment.filters |= {"counted": counted, "counts": counts, "standing": model.standing}
+    environment.filters["number"] = "{:,}".format
     return environment
 
 
@@ -91,16 +75,13 @@ _SAMPLED_LEVELS = {
     Level.FULL: "every byte of the files in the sample, and every cell of the archive",
 }
 MEANINGS = {
-    word(state): meaning
-    for state, meaning in (
-        (LinkState.OK, "both name each other"),
-        (LinkState.ELSEWHERE, "both name each other, but the child is not where its parent says"),
-        (LinkState.ONE_WAY_DOWN, "only one names the other"),
-        (LinkState.BROKEN, "the link leads nowhere or to another METS, or one of the two METS was changed"),
-        (LinkState.MISSING, "named, but does not exist"),
-        (LinkState.EXTRA, "exists, but no METS names it"),
-        (LinkState.UNKNOWN, "a parent that is not in the packages and roots checked"),
-    )
+    "ok": "both name each other",
+    "elsewhere": "both name each other, but the child is not where its parent says",
+    "one-way": "only one names the other",
+    "broken": "the link leads nowhere or to another METS, or one of the two METS was changed",
+    "missing": "named, but does not exist",
+    "extra": "exists, but no METS names it",
+    "unknown": "a parent that is not in the packages and roots checked",
 }
 """The meanings of the states of children; a legend has those that occur."""
 
@@ -118,28 +99,33 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
 
 def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, Any]:
     facts = add_damage(frame.facts, kept.by_place())
-    found = verdict(frame.summary)
-    headline = _VERDICTS[found] if frame.is_complete or found == "error" else _OPEN
+    found = model.verdict(frame.summary)
+    is_open = not frame.is_complete and found != "error"
+    headline = _OPEN if is_open else _VERDICTS[found]
     children = _shown(frame, facts.children)
     segments = [each for each in facts.children if each.is_missing or each.child.path]
     states = Counter(each.word for each in facts.children)
-    drawn = _drawn(facts)
+    is_drawn = (facts.children or facts.parents) and len(facts.children) <= linkmap.MOST
+    in_legend = {*states, *([model.word(LinkState.UNKNOWN)] if facts.parents else [])}
+    above = dict.fromkeys(
+        f"{each.parent.objid}{' (not checked)' if each.state is LinkState.UNKNOWN else ''}"
+        for each in facts.parents
+    )
     groups = kept.groups()
     filled, folded_fills = _folded(
         list(fills(_shown(frame, segments), frame.limits)),
         lambda each: each["child"].is_fault or each["is_over"],
     )
     digests, folded_digests = _folded(list(facts.fixity), lambda each: bool(each["failed"]))
-    anchors = _anchors(frame)
-    results = frame.summary.results if anchors else ()
-    rows = [(each, standing(each), anchors[printable(each.path)]) for each in results]
+    results = frame.summary.results if frame.are_several else ()
+    rows = [(each, model.standing(each), f"package-{number}") for number, each in enumerate(results, 1)]
     packages, folded_packages = _folded(rows, lambda each: each[1] != "ok")
-    parts_of_findings = sum(1 for _ in kept.by_owner(frame.make_package_lookup())) if anchors else len(groups)
+    parts_of_findings = sum(1 for _ in kept.by_owner(frame.make_package_lookup())) if rows else len(groups)
     provenance = frame.provenance
     return {
         "version": __version__,
         "provenance": provenance if provenance.checked else replace(provenance, checked=frame.created),
-        "paths": list(_first_of(provenance.paths, "path")),
+        "paths": _first_of(provenance.paths, "path"),
         "made_by": "" if frame.are_several else "; ".join(_makers(frame.summary.results)),
         "sheets": _sheets(frame),
         "archives": facts.archives[:_CHILDREN],
@@ -150,18 +136,17 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
         "folded_packages": folded_packages,
         "digests": digests,
         "folded_digests": folded_digests,
-        "parents": list(_parents(facts)),
+        "parents": _first_of(above, "parent"),
         "level": (_LEVELS if frame.sample is None else _SAMPLED_LEVELS)[Level(frame.level)],
-        "sampled": sampled(frame),
+        "sampled": model.sampled(frame),
         "unopened": printable(readers.unopened(frame.summary.unopened)),
-        "readers": readers_lines(frame.summary),
+        "readers": model.readers_lines(frame.summary),
         "facts": facts,
-        "verdict": found if frame.is_complete or found == "error" else "warning",
-        "headline": outcome(frame.summary) if anchors else _NONE if frame.are_none else headline,
+        "verdict": "warning" if is_open else found,
+        "headline": model.outcome(frame.summary) if rows else _NONE if frame.are_none else headline,
         "interrupted": INTERRUPTED,
-        "map": drawn,
-        "legend": list(_legend(facts)),
-        "has_absent": drawn is not None and any(each.is_missing for each in drawn.arrows),
+        "map": linkmap.link_map(facts) if is_drawn else None,
+        "legend": [(state, meaning) for state, meaning in MEANINGS.items() if state in in_legend],
         "children": children,
         "representations": _representations(facts),
         "states": [(state, states[state]) for state in MEANINGS if states[state]],
@@ -175,14 +160,8 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
         "segments_left_out": max(len(segments) - _CHILDREN, 0),
         "strips": list(strips(facts.splits)),
         "groups": groups,
-        "packages_with_findings": _packages(frame, kept, excerpts, anchors),
+        "packages_with_findings": _packages(frame, kept, excerpts, rows),
     }
-
-
-def _anchors(frame: Frame) -> dict[str, str]:
-    """Return the anchors of the packages by their paths, empty for a single package."""
-    paths = [printable(each.path) for each in frame.summary.results] if frame.are_several else []
-    return {path: f"package-{number}" for number, path in enumerate(paths, 1)}
 
 
 def _folded(rows: list[_T], is_shown: Callable[[_T], bool]) -> tuple[list[_T], list[_T]]:
@@ -192,20 +171,10 @@ def _folded(rows: list[_T], is_shown: Callable[[_T], bool]) -> tuple[list[_T], l
     return [each for each in rows if is_shown(each)], [each for each in rows if not is_shown(each)]
 
 
-def _parents(facts: ReportFacts) -> Iterator[str]:
-    """Yield the OBJIDs of the parents, each once, and the number of those left out."""
-    found = {
-        f"{each.parent.objid}{' (not checked)' if each.state is LinkState.UNKNOWN else ''}": None
-        for each in facts.parents
-    }
-    yield from _first_of(found, "parent")
-
-
-def _first_of(names: Collection[str], what: str) -> Iterator[str]:
-    """Yield the first of many names, and the number of the others."""
-    yield from islice(names, _NAMED)
-    if len(names) > _NAMED:
-        yield f"... and {counted(len(names) - _NAMED, f'more {what}')}"
+def _first_of(names: Collection[str], what: str) -> list[str]:
+    """Return the first of many names, and the number of the others."""
+    more = len(names) - _NAMED
+    return [*islice(names, _NAMED), *([f"... and {counted(more, f'more {what}')}"] if more > 0 else [])]
 
 
 def _makers(results: Iterable[PackageResult]) -> Iterator[str]:
@@ -230,12 +199,6 @@ def _sheets(frame: Frame) -> Markup:
     )
 
 
-def _drawn(facts: ReportFacts) -> linkmap.Map | None:
-    if not (facts.children or facts.parents) or len(facts.children) > linkmap.MOST:
-        return None
-    return linkmap.link_map(facts.tops, facts.children, facts.parents, facts.representations)
-
-
 def _representations(facts: ReportFacts) -> str:
     """Return the numbers of representations by state, and names of some that are not in order."""
     states = Counter(each.word for each in facts.representations)
@@ -243,14 +206,6 @@ def _representations(facts: ReportFacts) -> str:
     faulty = [each.name for each in facts.representations if each.state is not LinkState.OK]
     named = f" ({', '.join(faulty[:_NAMED])}{', ...' if len(faulty) > _NAMED else ''})" if faulty else ""
     return f"{counted(len(facts.representations), 'representation')}: {words}{named}." if words else ""
-
-
-def _legend(facts: ReportFacts) -> Iterator[tuple[str, str]]:
-    """Yield the states in the picture, and their meanings."""
-    found = {each.word for each in facts.children}
-    if facts.parents:
-        found.add(word(LinkState.UNKNOWN))
-    yield from ((state, meaning) for state, meaning in MEANINGS.items() if state in found)
 
 
 def _shown(frame: Frame, children: Sequence[Relation]) -> Sequence[Relation]:
@@ -271,21 +226,22 @@ def _found(frame: Frame, kept: FindingStore) -> Iterator[tuple[str, CodeGroup, I
         return
     package = frame.make_package_lookup()
     groups = list(kept.by_owner(package))
-    grouped = groupby(kept.of_owner(package), lambda each: (each[0], *kind(each[1])))
+    grouped = groupby(kept.of_owner(package), lambda each: (each[0], *model.kind(each[1])))
     for (name, group), (_, found) in zip(groups, grouped, strict=True):
         yield name, group, islice((finding for _, finding in found), SHOWN)
 
 
 def _packages(
-    frame: Frame, kept: FindingStore, excerpts: Excerpts, anchors: Mapping[str, str]
+    frame: Frame, kept: FindingStore, excerpts: Excerpts, rows: Iterable[tuple[PackageResult, str, str]]
 ) -> Iterator[dict[str, Any]]:
     """Yield each package with its findings; findings outside of all have separate parts."""
-    results = {printable(each.path): each for each in frame.summary.results} if anchors else {}
+    results = {printable(result.path): (result, anchor) for result, _, anchor in rows}
     ahead = sorted(results, reverse=True)
     codes = Counter[str]()
 
     def package(name: str, sections: Iterable[dict[str, Any]] = ()) -> dict[str, Any]:
-        return {"name": name, "anchor": anchors.get(name), "result": results.get(name), "sections": sections}
+        result, anchor = results.get(name, (None, None))
+        return {"name": name, "anchor": anchor, "result": result, "sections": sections}
 
     for name, found in groupby(_found(frame, kept), lambda each: each[0]):
         while ahead and ahead[-1] < name:
@@ -305,18 +261,17 @@ def _section(
     return {
         "group": group,
         "anchor": group.anchor if number == 1 else f"{group.anchor}-{number}",
-        "rule": group.explanation,
         "findings": (
             {
                 "where": where,
                 "words": words,
                 "line": each.line,
                 "excerpt": excerpts.of(each),
-                "places": list(places(each, SHOWN)),
+                "places": list(model.places(each, SHOWN)),
                 "more": each.count - 1,
             }
             for each in found
-            for where, words in (parts(each),)
+            for where, words in (model.parts(each),)
         ),
         "left_out": max(group.count - SHOWN, 0),
     }
@@ -361,19 +316,15 @@ def strips(lobs: Iterable[SplitLob]) -> Iterator[dict[str, Any]]:
         # If the size of the whole is missing, a lost part gets the mean width of the others.
         guess = (missing or held // max(len(pieces) - lost, 1) or 1) // max(lost, 1) if lost else 0
         absent = sum(is_absent for *_, is_absent in pieces)
+        of = "" if whole is None else f" of {whole:,}"
+        gone = f", {counted(lost, 'part')} without a known size" if lost else ""
+        gone += f", the file of {counted(absent, 'part')} missing" if absent else ""
         yield {
             "id": lob,
-            "words": _strip_words(len(pieces), held, whole, lost, absent),
+            "words": f"{counted(len(pieces), 'part')}, {held:,}{of} bytes{' listed' if absent else ''}{gone}",
             "is_whole": not (lost or absent) and whole in {None, held},
             "pieces": list(_pieces(pieces, max(guess, 1), held + max(guess, 1) * lost)),
         }
-
-
-def _strip_words(parts: int, held: int, whole: int | None, lost: int, absent: int) -> str:
-    of = "" if whole is None else f" of {whole:,}"
-    gone = f", {counted(lost, 'part')} without a known size" if lost else ""
-    gone += f", the file of {counted(absent, 'part')} missing" if absent else ""
-    return f"{counted(parts, 'part')}, {held:,}{of} bytes{' listed' if absent else ''}{gone}"
 
 
 def _pieces(pieces: Iterable[SplitPart], guess: int, total: int) -> Iterator[dict[str, Any]]:

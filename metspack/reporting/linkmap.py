@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 
 from metspack.checking.links.graph import LinkState, Node
-from metspack.reporting.model import Relation, printable, word
+from metspack.reporting.model import Relation, ReportFacts, printable, word
 from metspack.sizes import counted
 
 _BOX = 360
@@ -106,23 +106,17 @@ class _Branch:
         self.faults += sum(each.faults for each in self.inner)
 
 
-def link_map(
-    tops: Iterable[Node],
-    children: Iterable[Relation],
-    parents: Iterable[Relation] = (),
-    representations: Iterable[Relation] = (),
-) -> Map:
+def link_map(facts: ReportFacts) -> Map:
     """Return the map of the links: METS without a parent on the left, each level further right.
 
     Representations are parts of the packages that name them, and are counted there.
     """
-    held = Counter(each.parent.path for each in representations)
-    spots = {each.path: _top(each, held[each.path]) for each in tops} or {
-        "": _top(Node(id=0, path="", objid=""))
-    }
+    held = Counter(each.parent.path for each in facts.representations)
+    tops = facts.tops or (Node(id=0, path="", objid=""),)
+    spots = {each.path: _top(each, held[each.path]) for each in tops}
     above: dict[_Key, _Branch] = {}
     below: dict[_Key, list[_Branch]] = {}
-    for relation in parents:
+    for relation in facts.parents:
         outside = _outside(relation)
         above[outside.key] = outside
         top = spots.pop(relation.child.path, None) or _top(relation.child)
@@ -131,7 +125,8 @@ def link_map(
         below.setdefault(outside.key, []).append(replace(top, link=relation.state, names_child=is_named))
     first = [*above.values(), *spots.values()]
     ordered = [
-        (each.parent.path, _child(each)) for each in sorted(children, key=lambda each: not each.is_fault)
+        (each.parent.path, _child(each))
+        for each in sorted(facts.children, key=lambda each: not each.is_fault)
     ]
     drawn = {each.key for row in (first, *below.values()) for each in row} | {each.key for _, each in ordered}
     for parent, each in ordered:

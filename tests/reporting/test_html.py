@@ -18,13 +18,7 @@ from metspack.checking.links.graph import LinkState
 from metspack.checking.options import Sampled
 from metspack.limits import Limits
 from metspack.reporting import html
-from metspack.reporting.model import (
-    FIXITY,
-    Frame,
-    Relation,
-    ReportFacts,
-    printable,
-)
+from metspack.reporting.model import FIXITY, Frame, Relation, ReportFacts, printable
 from metspack.reporting.store import FindingStore
 from tests.laws import law
 from tests.packages import forge
@@ -233,10 +227,8 @@ def test_an_interrupted_check_has_a_banner(tmp_path: Path) -> None:
 
 
 def test_of_each_code_so_many_are_shown_and_the_rest_counted() -> None:
-    with holding(*(Code.UNLISTED.at(f"{number:04}", found="1") for number in range(html.SHOWN + 7))) as (
-        frame,
-        kept,
-    ):
+    findings = (Code.UNLISTED.at(f"{number:04}", found="1") for number in range(html.SHOWN + 7))
+    with holding(*findings) as (frame, kept):
         section = page(frame, kept).one("section", "code")
     assert len(list(section.one("ul", "findings").all("li"))) == html.SHOWN
     assert "... and 7 more findings F010" in section.text

@@ -74,10 +74,7 @@ def test_a_strip_says_its_figures(sizes: list[int | None], whole: int | None, wo
 
 
 def test_a_part_whose_file_is_gone_makes_a_strip_incomplete() -> None:
-    parts = (
-        ("r1.p0", "x", 4, False),
-        ("r1.p1", "y", 6, True),
-    )
+    parts = (("r1.p0", "x", 4, False), ("r1.p1", "y", 6, True))
     (strip,) = html.strips([("r1", 10, parts)])
     assert not strip["is_whole"]
     assert strip["words"] == "2 parts, 10 of 10 bytes listed, the file of 1 part missing"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from metspack.checking.links.graph import LinkState
+from metspack.checking.links.graph import LinkState, Node
 from metspack.reporting import linkmap
 from metspack.reporting.facts import damage_words
-from metspack.reporting.model import Relation, printable
+from metspack.reporting.model import Relation, ReportFacts, printable
 from tests.laws import law
 from tests.reporting.reports import node, related
 
@@ -23,6 +24,13 @@ TOP = node("mets.xml")
 def child(path: str, parent: str = "", state: LinkState = LinkState.OK, *, up: bool = True) -> Relation:
     above = node(parent) if parent else TOP
     return related(node(path, f"ID {path}"), above, state, names_parent=up)
+
+
+def drawn(
+    tops: Iterable[Node], children: Iterable[Relation], parents: Iterable[Relation] = ()
+) -> linkmap.Map:
+    facts = ReportFacts(tops=tuple(tops), children=tuple(children), parents=tuple(parents))
+    return linkmap.link_map(facts)
 
 
 NAMES = [f"{letter}/mets.xml" for letter in "abcdef"]
@@ -38,7 +46,7 @@ TREES = st.lists(st.sampled_from(range(-1, 6)), min_size=6, max_size=6).map(
 def test_every_connected_child_is_drawn_once_inside(
     children: tuple[Relation, ...],
 ) -> None:
-    found = linkmap.link_map((TOP,), children)
+    found = drawn((TOP,), children)
     names = [box.title for box in found.boxes]
     assert len(names) == len(set(names)) <= 7
     assert len({(box.x, box.y) for box in found.boxes}) == len(found.boxes), "no box hides another"
@@ -54,7 +62,7 @@ def test_every_connected_child_is_drawn_once_inside(
 
 def test_children_of_children_stand_to_the_right() -> None:
     nested = (child("a/mets.xml"), child("a/b/mets.xml", "a/mets.xml"), child("c/mets.xml"))
-    found = linkmap.link_map((TOP,), nested)
+    found = drawn((TOP,), nested)
     _, first, inner, last = found.boxes
     assert [first.label, inner.label, last.label] == ["a", "a/b", "c"]
     assert first.x < inner.x
@@ -70,7 +78,7 @@ def test_missing_directions_are_marked_and_reported() -> None:
         child("d/mets.xml", state=LinkState.MISSING, up=False),
         child("", state=LinkState.BROKEN, up=False),
     )
-    found = linkmap.link_map((TOP,), children)
+    found = drawn((TOP,), children)
     assert [arrow.is_missing for arrow in found.arrows].count(True) == 6
     assert [box.title for box in found.boxes[1:]] == [  # those at fault first
         "ID b/mets.xml at b/mets.xml: one-way; its parent does not name it",
@@ -82,7 +90,7 @@ def test_missing_directions_are_marked_and_reported() -> None:
 
 
 def test_a_package_without_anything_is_a_box() -> None:
-    found = linkmap.link_map((), ())
+    found = drawn((), ())
     assert [(box.label, box.note) for box in found.boxes] == [("no METS", "no OBJID")]
     assert not found.arrows
 
@@ -94,7 +102,7 @@ def test_parents_outside_of_the_package_stand_left_of_it() -> None:
         related(node("q/mets.xml"), above, LinkState.ELSEWHERE),
         related(top, node("", "urn:second"), LinkState.ONE_WAY_UP),
     )
-    found = linkmap.link_map((top,), (child("p/a/mets.xml", "p/mets.xml"),), parents)
+    found = drawn((top,), (child("p/a/mets.xml", "p/mets.xml"),), parents)
     assert [(each.label, each.note, each.state) for each in found.boxes if each.x == found.boxes[0].x] == [
         ("urn:above", "parent, under another root", "unknown"),
         ("urn:second", "parent, outside of this package", "unknown"),
@@ -109,7 +117,7 @@ def test_parents_outside_of_the_package_stand_left_of_it() -> None:
 def test_a_box_says_where_a_child_was_found() -> None:
     found = node("a/mets.xml", "ID_a", found="/disk/a/mets.xml")
     there = related(found, state=LinkState.ELSEWHERE, files=2)
-    _, box = linkmap.link_map((TOP,), (there,)).boxes
+    _, box = drawn((TOP,), (there,)).boxes
     assert box.note == "elsewhere, /disk/a/mets.xml"
     assert box.title == "ID_a at /disk/a/mets.xml: elsewhere; both name each other"
 
@@ -119,13 +127,13 @@ def test_of_many_children_those_at_fault_are_drawn_and_the_picture_stays_small()
         child(f"{number}/mets.xml", state=LinkState.MISSING if number % 20 == 7 else LinkState.OK)
         for number in range(500)
     )
-    found = linkmap.link_map((TOP,), children)
+    found = drawn((TOP,), children)
     assert found.height <= 3_000
     assert [each.label for each in found.boxes[1:3]] == ["7", "27"]
     assert found.boxes[-1].label == "475 children without a fault"
     all_lost = tuple(replace(each, state=LinkState.MISSING) for each in children)
     lost = [replace(each, link=each.link and replace(each.link, state=each.state)) for each in all_lost]
-    found = linkmap.link_map((TOP,), lost)
+    found = drawn((TOP,), lost)
     assert found.height <= 3_000
     assert found.boxes[-1].label == "455 more children at fault"
 
@@ -142,9 +150,9 @@ def chain(levels: int, name: str = "p", last: LinkState = LinkState.OK) -> tuple
 
 
 def test_deep_nesting_stays_within_the_picture_and_can_be_read() -> None:
-    found = linkmap.link_map((), ())
+    found = drawn((), ())
     for levels in (2, 6, 7, 10, 11, 40):
-        found = linkmap.link_map((node("p/mets.xml"),), chain(levels))
+        found = drawn((node("p/mets.xml"),), chain(levels))
         assert found.width <= 3_000
         assert len({each.x for each in found.boxes}) == min(levels, 10)
         assert all(len(each.label) * 10 <= found.box[0] for each in found.boxes)
@@ -179,22 +187,22 @@ def labels(found: linkmap.Map) -> dict[str, list[str]]:
 
 def test_of_many_packages_those_at_fault_are_drawn_each_with_its_own_children() -> None:
     tops = [node(f"p{number}/mets.xml") for number in range(40)]
-    titles = labels(found := linkmap.link_map(tops, delivery(40, 25, {3: 2, 17: 1})))
+    titles = labels(found := drawn(tops, delivery(40, 25, {3: 2, 17: 1})))
     assert found.height <= 3_000
     assert len(titles) == 40
     assert titles["p3/mets.xml"] == ["p3/c0", "p3/c1", "23 children without a fault"]
     assert titles["p17/mets.xml"] == ["p17/c0", "24 children without a fault"]
     assert titles["p5/mets.xml"] == ["25 children without a fault"]
-    titles = labels(found := linkmap.link_map(tops, delivery(40, 25, dict.fromkeys(range(14), 2))))
+    titles = labels(found := drawn(tops, delivery(40, 25, dict.fromkeys(range(14), 2))))
     assert found.height <= 3_000
     assert titles["p13/mets.xml"] == ["p13/c0", "p13/c1", "23 children without a fault"]
     assert list(titles)[-1] == "26 packages, no child at fault"
     assert found.boxes[-1].note == "650 children below, not drawn one by one"
-    titles = labels(found := linkmap.link_map(tops, delivery(40, 25, dict.fromkeys(range(40), 7))))
+    titles = labels(found := drawn(tops, delivery(40, 25, dict.fromkeys(range(40), 7))))
     assert found.height <= 3_000
     assert titles["p0/mets.xml"] == ["25 children, 7 at fault"]
     tops = [node(f"p{number}/mets.xml") for number in range(400)]
-    titles = labels(found := linkmap.link_map(tops, delivery(400, 3, dict.fromkeys(range(390), 1))))
+    titles = labels(found := drawn(tops, delivery(400, 3, dict.fromkeys(range(390), 1))))
     assert found.height <= 3_000
     assert list(titles)[-2:] == ["346 more packages at fault", "10 packages, no child at fault"]
 
@@ -203,7 +211,7 @@ def test_of_many_packages_those_at_fault_are_drawn_each_with_its_own_children() 
 @given(st.integers(1, 60), st.integers(0, 30), st.dictionaries(st.integers(0, 60), st.integers(0, 40)))
 def test_no_delivery_makes_the_picture_large(packages: int, children: int, faults: dict[int, int]) -> None:
     tops = [node(f"p{number}/mets.xml") for number in range(packages)]
-    found = linkmap.link_map(tops, delivery(packages, children, faults))
+    found = drawn(tops, delivery(packages, children, faults))
     assert found.height <= 3_000
     corners = [(each.x, each.y) for each in found.boxes]
     assert len(set(corners)) == len(corners)
@@ -214,7 +222,7 @@ def test_no_delivery_makes_the_picture_large(packages: int, children: int, fault
 
 def test_damage_is_distinguished_from_links() -> None:
     lost = replace(child("a/mets.xml"), damage=damage_words(Counter(damaged=3, missing=1)))
-    _, box, fine = linkmap.link_map((TOP,), (child("b/mets.xml"), lost)).boxes
+    _, box, fine = drawn((TOP,), (child("b/mets.xml"), lost)).boxes
     assert box.note == "links ok, 3 LOBs damaged, 1 LOB missing"
     assert (box.state, fine.state) == ("ok damaged", "ok")
     assert damage_words(Counter(errors=2)) == "2 errors"

@@ -8,7 +8,7 @@ from metspack.checking import Level, check
 from metspack.checking.links.graph import LinkState
 from metspack.reporting import linkgraph
 from metspack.reporting.linkmap import link_map
-from metspack.reporting.model import below, parents
+from metspack.reporting.model import ReportFacts, below, parents
 from tests.packages import csip
 from tests.tables import tabled
 
@@ -89,6 +89,7 @@ def test_the_graph_has_representations_apart_from_children(tmp_path: Path) -> No
     (link,) = linkgraph.LinkReport(graphs=(graph,), errors=0).to_json()["packages"][0]["links"]
     assert (link["kind"], link["state"]) == ("representation", "ok")
     assert graph.top is not None
-    picture = link_map((graph.top,), (), parents(graph), (each,))
+    facts = ReportFacts(tops=(graph.top,), parents=tuple(parents(graph)), representations=(each,))
+    picture = link_map(facts)
     titles = [box.title for box in picture.boxes]
     assert titles == ["METS.xml, 1 representation"]
