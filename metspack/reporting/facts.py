@@ -15,15 +15,8 @@ from metspack.checking.catalogue import Catalogue, Mark, Row, is_marked
 from metspack.checking.links.graph import LinkState
 from metspack.files.paths import shown
 from metspack.model import Finding, FindingPlace, Severity
-from metspack.reporting.model import (
-    ARCHIVE,
-    FIXITY,
-    Relation,
-    ReportFacts,
-    SplitLob,
-    below,
-    parents,
-)
+from metspack.reporting import model
+from metspack.reporting.model import Relation, ReportFacts, SplitLob
 from metspack.sizes import counted
 
 _DIGITS = re.compile("([0-9]{1,18})")
@@ -94,13 +87,13 @@ def facts_of(checked: Checked, level: Level) -> ReportFacts:
     """
     prefix, catalogue, is_complete = checked.prefix, checked.catalogue, checked.is_complete
     links = checked.links_as_given
-    relations = sorted(_add_figures(catalogue, below(links)), key=_by_name)
+    relations = sorted(_add_figures(catalogue, model.below(links)), key=_by_name)
     # All levels but links look for the files on disk.
     splits = _splits(catalogue, is_looked=is_complete and level > Level.LINKS)
     shown_splits = tuple(islice(splits, _SPLITS))
     return ReportFacts(
         tops=() if links.top is None else (links.top,),
-        parents=tuple(parents(links)),
+        parents=tuple(model.parents(links)),
         children=tuple(each for each in relations if not each.child.is_part),
         representations=tuple(each for each in relations if each.child.is_part),
         splits=shown_splits,
@@ -198,7 +191,7 @@ def _archives(checked: Checked) -> Iterator[dict[str, Any]]:
     for path, version, database, owner, timespan, archived, *figures in checked.catalogue.rows(_HOLDINGS):
         texts = (" ".join(each[:_LONGEST].split()) for each in (database, owner, timespan, archived))
         values = checked.as_given(shown(path)), version, *texts, *figures
-        yield dict(zip(ARCHIVE, values, strict=True))
+        yield dict(zip(model.ARCHIVE, values, strict=True))
 
 
 def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool) -> Iterator[dict[str, Any]]:
@@ -224,4 +217,4 @@ def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool
     in_order = sorted(found.items(), key=lambda each: (each[0][0] != "METS", each[0]))
     for (source, algorithm), (files, size, hashed, failed) in in_order:
         results = (hashed, failed) if is_complete else (None, None)
-        yield dict(zip(FIXITY, (f"{above}{source}", algorithm, files, size, *results), strict=True))
+        yield dict(zip(model.FIXITY, (f"{above}{source}", algorithm, files, size, *results), strict=True))

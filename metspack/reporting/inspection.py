@@ -48,7 +48,6 @@ def document(
 ) -> dict[str, Any]:
     """Return an inspection as the object for ``--json``, with the ``verdicts`` on faulty LOBs."""
     largest = found.largest
-    inside, outside = found.unreferenced
     return {
         "source": {
             "name": name(source),
@@ -79,10 +78,7 @@ def document(
             for each in found.sizes.classes()
         ],
         "columns": [column(each) for each in found.columns],
-        "unreferenced": {
-            "inside": _unnamed(inside),
-            "outside": _unnamed(outside),
-        },
+        "unreferenced": dict(zip(("inside", "outside"), map(_unnamed, found.unreferenced), strict=True)),
         "named_twice": found.named_twice,
         **noticed(found.warnings),
         "errors": [
@@ -97,7 +93,6 @@ def document(
 def column(each: LobColumn) -> dict[str, Any]:
     """Return a column with LOBs as the object for JSON."""
     found = each.found
-    missing = next((lob for lob, error in each.errors if error.kind == "missing"), "")
     return {
         "id": found.id,
         "table": f"{found.schema}.{found.table}",
@@ -129,7 +124,7 @@ def column(each: LobColumn) -> dict[str, Any]:
         "text_lengths": dict(sorted(each.lengths.items())),
         "largest": each.largest,
         "largest_lob": each.largest_lob,
-        "first_missing": missing,
+        "first_missing": next((lob for lob, error in each.errors if error.kind == "missing"), ""),
     }
 
 
@@ -238,8 +233,7 @@ def inspect_source(
                 verification.add(counts)
                 for verdict in verdicts:
                     report(verdict)
-                    if len(faults) < KEPT:
-                        faults.append(verdict)
+                faults += verdicts[: KEPT - len(faults)]
         facts = opening.source_facts(source, progress)
         found.warnings += tuple(facts.warnings())
     is_lacking = isinstance(source, Archive) and bool(source.lacking)

@@ -23,8 +23,6 @@ from metspack.reporting.text import INTERRUPTED
 from metspack.sizes import counted
 
 _SHOWN = 100  # lines of one test case; CI systems cut longer ones, and refuse documents of many megabytes
-_FINE = "nothing found"
-_COMPLETE = "the check was complete"
 
 
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
@@ -41,18 +39,22 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     )
     if not frame.is_complete:
         yield '<testsuite name="metspack check" tests="1" failures="0" errors="1" skipped="0" time="0">\n'
-        yield f'<testcase classname="metspack check" name="{_COMPLETE}" time="0">'
-        yield f"<error type={_attribute('interrupted')} message={_attribute(INTERRUPTED)}/>"
+        yield '<testcase classname="metspack check" name="the check was complete" time="0">'
+        yield f'<error type="interrupted" message={_attribute(INTERRUPTED)}/>'
         yield "</testcase>\n</testsuite>\n"
     found = groupby(kept.of_owner(owner), key=lambda each: each[0])
     ahead = next(found, None)
+    stamp = f" timestamp={_attribute(frame.created.removesuffix('Z'))}" if frame.created else ""
     for name, suite in sorted(suites.items()):
-        yield _suite_start(frame, name, suite)
+        yield (
+            f'<testsuite name={_attribute(name)} tests="{suite[0]}" failures="{suite[1]}" '
+            f'errors="0" skipped="0" time="0"{stamp}>\n'
+        )
         if ahead is not None and ahead[0] == name:
             yield from _cases(frame, name, (finding for _, finding in ahead[1]))
             ahead = next(found, None)
         else:
-            yield f'<testcase classname={_attribute(name)} name="{_FINE}" time="0"/>\n'
+            yield f'<testcase classname={_attribute(name)} name="nothing found" time="0"/>\n'
         yield "</testsuite>\n"
     yield "</testsuites>\n"
 
@@ -88,20 +90,11 @@ def _suites(frame: Frame, kept: FindingStore, owner: Callable[[str], str]) -> di
     there = (each.child for each in frame.facts.children if each.state is not LinkState.MISSING)
     documents = (each.path for each in (*frame.facts.tops, *there))
     packages = (printable(each.path) for each in frame.summary.results)
-    for name in packages if frame.are_several else documents:
-        if name and name not in suites:
-            suites[name] = 1, 0
+    for name in filter(None, packages if frame.are_several else documents):
+        suites.setdefault(name, (1, 0))
     if not suites:  # for most readers a file without a test is an error
         suites[owner("")] = 1, 0
     return suites
-
-
-def _suite_start(frame: Frame, name: str, suite: tuple[int, int]) -> str:
-    stamp = f" timestamp={_attribute(frame.created.removesuffix('Z'))}" if frame.created else ""
-    return (
-        f'<testsuite name={_attribute(name)} tests="{suite[0]}" failures="{suite[1]}" '
-        f'errors="0" skipped="0" time="0"{stamp}>\n'
-    )
 
 
 def _cases(frame: Frame, suite: str, findings: Iterator[Finding]) -> Iterator[str]:

@@ -50,9 +50,7 @@ class Relation:
     @property
     def summary(self) -> str:
         """Its state, and the damage of its files."""
-        if not self.damage:
-            return self.words
-        return f"links {self.words}, {self.damage}"
+        return f"links {self.words}, {self.damage}" if self.damage else self.words
 
     @property
     def is_missing(self) -> bool:
@@ -278,10 +276,9 @@ def parts(finding: Finding) -> tuple[str, str]:
 
     The finding's requirement, if it has one besides its code, ends the message.
     """
-    where = _where(finding)
     place = f" [{finding.place}]" if finding.place else ""
     also = "" if finding.requirement in {"", reported_id(finding)} else f" ({finding.requirement})"
-    return printable(where), printable(f"{finding.message}{place}{also}")
+    return printable(_where(finding)), printable(f"{finding.message}{place}{also}")
 
 
 def _where(at: Finding | FindingPlace) -> str:

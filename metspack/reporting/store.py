@@ -79,11 +79,6 @@ class CodeGroup:
         """A name that is unique in a report."""
         return self.code if self.label == self.code else f"{self.label}-{self.code}"
 
-    @property
-    def title(self) -> str:
-        """The title of the code or the requirement."""
-        return self.explanation.title
-
 
 class FindingStore(tempdb.Scratch):
     """Findings in a temporary database; a context manager. Any number of them takes little memory.
@@ -122,15 +117,9 @@ class FindingStore(tempdb.Scratch):
 
     def of_group(self, group: CodeGroup, limit: int | None = None) -> Iterator[Finding]:
         """Yield a group's findings by path, line and place, at most ``limit`` of them."""
-        return self._found(
-            "WHERE code = ? AND label = ? AND standard = ? AND severity = ? "
-            "ORDER BY path, line, place, id LIMIT ?",
-            group.code,
-            group.label,
-            group.standard,
-            rank(group.severity),
-            -1 if limit is None else limit,
-        )
+        where = "WHERE code = ? AND label = ? AND standard = ? AND severity = ?"
+        values = group.code, group.label, group.standard, rank(group.severity), -1 if limit is None else limit
+        return self._found(f"{where} ORDER BY path, line, place, id LIMIT ?", *values)
 
     def by_owner(self, owner: Callable[[str], str]) -> Iterator[tuple[str, CodeGroup]]:
         """Yield each owner of findings with its groups, sorted.
@@ -150,7 +139,7 @@ class FindingStore(tempdb.Scratch):
             JOIN finding f ON f.id = s.id
             ORDER BY o, severity, code, label, standard, s.path, s.line, s.place, f.id"""  # noqa: S608 -- constants
         for found, *row in self._select(sql):
-            yield found, self._finding(*row)
+            yield found, self._finding(row)
 
     def _register(self, owner: Callable[[str], str]) -> None:
         self.add_function("owner", lambda path: _stored(owner(path)), is_deterministic=False)
@@ -158,16 +147,15 @@ class FindingStore(tempdb.Scratch):
     def _found(self, rest: str, *values: object) -> Iterator[Finding]:
         sql = f"SELECT {_FIELDS} FROM finding {rest}"  # noqa: S608 -- constants of this module
         for row in self._select(sql, *values):
-            yield self._finding(*row)
+            yield self._finding(row)
 
     def _select(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query over all findings."""
         with tempdb.explained(_WHAT):
             yield from self.rows(sql, *values)
 
-    def _finding(  # noqa: PLR0917 -- a row
-        self, number: int, path: str, line: int, code: str, place: str, severity: int, rest: str
-    ) -> Finding:
+    def _finding(self, row: Sequence[Any]) -> Finding:
+        number, path, line, code, place, severity, rest = row
         message, facts, requirement, count = json.loads(rest)
         others = self._database.execute(_OTHERS, (number,)) if count > 1 else ()
         return Finding(

@@ -8,19 +8,8 @@ from collections.abc import Iterator
 from metspack.checking import CheckSummary, PackageResult
 from metspack.layouts import readers
 from metspack.model import Severity
-from metspack.reporting.model import (
-    NOT_A_PACKAGE,
-    TOOL,
-    Frame,
-    outcome,
-    parts,
-    places,
-    printable,
-    rank,
-    readers_lines,
-    sampled,
-    standing,
-)
+from metspack.reporting import model
+from metspack.reporting.model import NOT_A_PACKAGE, Frame, printable
 from metspack.reporting.store import CodeGroup, FindingStore
 from metspack.resources import __version__
 from metspack.sizes import counted
@@ -43,7 +32,15 @@ def grouped(kept: FindingStore, limit: int | None = None, least: Severity = Seve
     ``least`` are left out.
     """
     for group in _groups(kept, least):
-        yield from _group(kept, group, limit)
+        yield _head(group)
+        for each in kept.of_group(group, limit):
+            where, words = model.parts(each)
+            yield (f"  {where}: ", "faint"), (words, "")
+            for place in model.places(each, limit and limit - 1):
+                yield ((f"    {place}", "faint"),)
+        if limit is not None and group.count > limit:
+            more = counted(group.count - limit, "more finding")
+            yield ((f"  ... and {more} {group.label} (--max-per-code 0 shows all)", "faint"),)
 
 
 def totals(kept: FindingStore, least: Severity = Severity.INFO) -> Iterator[Line]:
@@ -52,27 +49,15 @@ def totals(kept: FindingStore, least: Severity = Severity.INFO) -> Iterator[Line
 
 
 def _groups(kept: FindingStore, least: Severity) -> Iterator[CodeGroup]:
-    return (each for each in kept.groups() if rank(each.severity) <= rank(least))
+    return (each for each in kept.groups() if model.rank(each.severity) <= model.rank(least))
 
 
 def _head(group: CodeGroup) -> Line:
     count = f" ({counted(group.count, 'finding')})" if group.count > 1 else ""
     return (
         (f"{group.severity.value} {group.name}", group.severity.value),
-        (f" {group.title}{count}", ""),
+        (f" {group.explanation.title}{count}", ""),
     )
-
-
-def _group(kept: FindingStore, group: CodeGroup, limit: int | None) -> Iterator[Line]:
-    yield _head(group)
-    for each in kept.of_group(group, limit):
-        where, words = parts(each)
-        yield (f"  {where}: ", "faint"), (words, "")
-        for place in places(each, limit and limit - 1):
-            yield ((f"    {place}", "faint"),)
-    if limit is not None and group.count > limit:
-        more = counted(group.count - limit, "more finding")
-        yield ((f"  ... and {more} {group.label} (--max-per-code 0 shows all)", "faint"),)
 
 
 def verdict(frame: Frame) -> Iterator[Line]:
@@ -92,18 +77,18 @@ def verdict(frame: Frame) -> Iterator[Line]:
     )
     if summary.bytes:
         looked += f", {counted(summary.bytes, 'byte')} read"
-    if sample := sampled(frame):
+    if sample := model.sampled(frame):
         looked += f"; {sample}"
     style = "error" if summary.errors else "warning" if summary.warnings else "good"
     yield (f"{looked}; level {frame.level}: ", ""), (counts(summary), style)
     if frame.are_several:
-        yield ((outcome(summary), style),)
+        yield ((model.outcome(summary), style),)
 
 
 def _package(result: PackageResult) -> Line:
     """Return the line of one package of several."""
     identity = ", ".join(filter(None, (result.objid, result.kind if result.is_package else "")))
-    ends = standing(result)
+    ends = model.standing(result)
     style = "error" if result.errors else "good" if ends == "ok" else "warning"
     found = counts(result)
     if not (result.is_complete and result.is_package):
@@ -138,10 +123,10 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     yield f"{'; '.join(filter(None, (first, words)))}\n"
     for line in verdict(frame):
         yield plain(line)
-    yield from (f"{words}\n" for words in readers_lines(frame.summary))
+    yield from (f"{words}\n" for words in model.readers_lines(frame.summary))
     place, operator = provenance.host and f"on {provenance.host}", provenance.operator
     if found := " ".join(filter(None, (provenance.moment, place, operator and f"by {operator}"))):
-        yield f"Checked {printable(found)} with {TOOL} {__version__}\n"
+        yield f"Checked {printable(found)} with {model.TOOL} {__version__}\n"
     yield from (f"Path: {printable(path)}\n" for path in provenance.paths)
     yield "\n"
     for line in grouped(kept):

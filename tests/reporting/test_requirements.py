@@ -39,7 +39,7 @@ def found() -> Iterator[tuple[Frame, FindingStore]]:
 
 def test_each_is_a_group_of_its_own_under_its_name() -> None:
     with found() as (_, kept):
-        groups = [(each.name, each.title, each.count) for each in kept.groups()]
+        groups = [(each.name, each.explanation.title, each.count) for each in kept.groups()]
     assert groups == [
         ("F010", Code.UNLISTED.title, 1),
         ("CSIP60 (M030)", "There is a fileGrp Documentation", 4),
@@ -76,7 +76,7 @@ def test_each_has_the_text_of_its_version() -> None:
     assert [record(each)["clause"] for each in findings] == [usual.clause, later.clause]
     assert [record(each)["remedy"] for each in findings] == [usual.remedy, later.remedy]
     with holding(*findings) as (frame, kept):
-        assert [(each.name, each.title, each.count) for each in kept.groups()] == [
+        assert [(each.name, each.explanation.title, each.count) for each in kept.groups()] == [
             (f"SIP9 ({each.code})", each.title, 1) for each in sorted(findings, key=lambda each: each.code)
         ]
         page = "".join(html.document(frame, kept))

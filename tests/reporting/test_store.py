@@ -78,7 +78,7 @@ def test_more_than_one_batch_is_kept() -> None:
         for number in range(2_500):
             kept.add(Code.UNLISTED.at(f"{number:05}", found="1"))
         assert [each.path for each in kept.by_place()] == [f"{number:05}" for number in range(2_500)]
-        assert [(each.code, each.count, each.title) for each in kept.groups()] == [
+        assert [(each.code, each.count, each.explanation.title) for each in kept.groups()] == [
             ("F010", 2_500, Code.UNLISTED.title)
         ]
 
