@@ -11,22 +11,20 @@ from metspack.model import Finding, Severity
 from metspack.reporting.model import Frame, parts, printable, rank, standing
 from metspack.reporting.store import FindingStore
 
-_HEAD = ("path", "OBJID", "verdict", "errors", "warnings", "first cause")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     """Yield the report as CSV; findings outside of all packages have separate lines."""
-    yield _row(_HEAD)
+    yield _row(("path", "OBJID", "verdict", "errors", "warnings", "first cause"))
     grouped = groupby(kept.of_owner(frame.make_package_lookup()), key=lambda each: each[0])
     found = {name: _counted(each for _, each in rows) for name, rows in grouped}
     for each in frame.summary.results:
         _, _, cause = found.pop(printable(each.path), (0, 0, ""))
         yield _row((each.path, each.objid, standing(each), each.errors, each.warnings, cause))
     for path, (errors, warnings, cause) in found.items():
-        yield _row(
-            (path, "", "error" if errors else "warning" if warnings else "ok", errors, warnings, cause)
-        )
+        verdict = "error" if errors else "warning" if warnings else "ok"
+        yield _row((path, "", verdict, errors, warnings, cause))
 
 
 def _counted(findings: Iterator[Finding]) -> tuple[int, int, str]:

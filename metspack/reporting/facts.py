@@ -77,7 +77,6 @@ _LONGEST = 400
 _METS_READ = "m.size IS NOT NULL"
 _ALL_READ = "m.size IS NOT NULL OR d.size IS NOT NULL"
 _SAMPLE_READ = f"m.size IS NOT NULL OR (d.size IS NOT NULL AND {is_marked(Mark.SAMPLED, 's.path')})"
-_NONE_READ = "0"
 
 
 def facts_of(checked: Checked, level: Level) -> ReportFacts:
@@ -133,10 +132,7 @@ def add_damage(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
         kind = "damaged" if each.code in _DAMAGED else "missing" if each.code == _MISSING else "errors"
         first = FindingPlace(path=each.path, line=each.line, place=each.place)
         for at in (first, *each.others):
-            folder = at.path.rpartition("/")[0]
-            while folder not in folders:
-                folder = folder.rpartition("/")[0]
-            if folder:
+            if folder := model.nearest(at.path.rpartition("/")[0], folders):
                 found = counts.setdefault(folder, Counter())
                 found[kind] += number
                 found["others"] += kind != "errors" and _LOB.fullmatch(at.place) is None
@@ -198,7 +194,7 @@ def _fixity(catalogue: Catalogue, level: Level, above: str, *, is_complete: bool
     # Below the level that reads every byte, only the METS documents themselves are hashed.
     is_sampled = next(catalogue.marked(Mark.SAMPLED), None) is not None
     of_mets = _SAMPLE_READ if is_sampled else _ALL_READ if level.hashes else _METS_READ
-    of_manifests = _NONE_READ if level is Level.LINKS else of_mets
+    of_manifests = "0" if level is Level.LINKS else of_mets
     # A digest that is stated twice counts once; grouping a million files takes longer than counting them.
     once = " GROUP BY path, digest" if catalogue.is_any_path_twice else ""
     failed_ones = "0" if catalogue.row("SELECT 1 FROM wrong") is None else _FAILED

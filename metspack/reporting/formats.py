@@ -109,12 +109,11 @@ def _folder(package: Path) -> Path | None:
 
 def _target(path: Path, roots: Sequence[Path]) -> Path:
     target = path.resolve()
-    for root in roots:
-        if root in target.parents:
-            raise ConfigError(
-                f"{path} would lie in the package that it reports on, as a file that no METS lists",
-                hint="Name a file outside of the package.",
-            )
+    if not set(roots).isdisjoint(target.parents):
+        raise ConfigError(
+            f"{path} would lie in the package that it reports on, as a file that no METS lists",
+            hint="Name a file outside of the package.",
+        )
     return target
 
 

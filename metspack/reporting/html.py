@@ -63,7 +63,6 @@ _NAMED = 10  # representations that are not in order, parents
 _AT_THE_FOOT = 90  # characters beside the number of a sheet
 _BUFFERED_EVENTS = 200
 _VERDICTS = {"ok": "No faults found", "warning": "Warnings", "error": "Errors found"}
-_OPEN, _NONE = "Interrupted", "Not a package"
 _LEVELS = {
     Level.LINKS: "the METS files only",
     Level.STRUCTURE: "everything that needs no LOB's bytes",
@@ -101,21 +100,17 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
     facts = add_damage(frame.facts, kept.by_place())
     found = model.verdict(frame.summary)
     is_open = not frame.is_complete and found != "error"
-    headline = _OPEN if is_open else _VERDICTS[found]
+    headline = "Interrupted" if is_open else _VERDICTS[found]
     children = _shown(frame, facts.children)
     segments = [each for each in facts.children if each.is_missing or each.child.path]
     states = Counter(each.word for each in facts.children)
     is_drawn = (facts.children or facts.parents) and len(facts.children) <= linkmap.MOST
     in_legend = {*states, *([model.word(LinkState.UNKNOWN)] if facts.parents else [])}
-    above = dict.fromkeys(
-        f"{each.parent.objid}{' (not checked)' if each.state is LinkState.UNKNOWN else ''}"
-        for each in facts.parents
-    )
+    notes = {LinkState.UNKNOWN: " (not checked)"}
+    above = dict.fromkeys(each.parent.objid + notes.get(each.state, "") for each in facts.parents)
     groups = kept.groups()
-    filled, folded_fills = _folded(
-        list(fills(_shown(frame, segments), frame.limits)),
-        lambda each: each["child"].is_fault or each["is_over"],
-    )
+    shares = list(fills(_shown(frame, segments), frame.limits))
+    filled, folded_fills = _folded(shares, lambda each: each["child"].is_fault or each["is_over"])
     digests, folded_digests = _folded(list(facts.fixity), lambda each: bool(each["failed"]))
     results = frame.summary.results if frame.are_several else ()
     rows = [(each, model.standing(each), f"package-{number}") for number, each in enumerate(results, 1)]
@@ -126,12 +121,11 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
         "version": __version__,
         "provenance": provenance if provenance.checked else replace(provenance, checked=frame.created),
         "paths": _first_of(provenance.paths, "path"),
-        "made_by": "" if frame.are_several else "; ".join(_makers(frame.summary.results)),
+        "made_by": "" if frame.are_several else "".join(map(_made_by, frame.summary.results)),
         "sheets": _sheets(frame),
         "archives": facts.archives[:_CHILDREN],
         "opens_archives": Level(frame.level).opens_archives,
         "frame": frame,
-        "summary": frame.summary,
         "packages": packages,
         "folded_packages": folded_packages,
         "digests": digests,
@@ -143,7 +137,7 @@ def _facts(frame: Frame, kept: FindingStore, excerpts: Excerpts) -> dict[str, An
         "readers": model.readers_lines(frame.summary),
         "facts": facts,
         "verdict": "warning" if is_open else found,
-        "headline": model.outcome(frame.summary) if rows else _NONE if frame.are_none else headline,
+        "headline": model.outcome(frame.summary) if rows else "Not a package" if frame.are_none else headline,
         "interrupted": INTERRUPTED,
         "map": linkmap.link_map(facts) if is_drawn else None,
         "legend": [(state, meaning) for state, meaning in MEANINGS.items() if state in in_legend],
@@ -177,11 +171,10 @@ def _first_of(names: Collection[str], what: str) -> list[str]:
     return [*islice(names, _NAMED), *([f"... and {counted(more, f'more {what}')}"] if more > 0 else [])]
 
 
-def _makers(results: Iterable[PackageResult]) -> Iterator[str]:
-    """Yield the makers of each package, the last with the creation time in its METS."""
-    for each in results:
-        if each.makers:
-            yield ", ".join(each.makers) + (f", on {each.made}" if each.made else "") + ", as its METS says"
+def _made_by(result: PackageResult) -> str:
+    """Return the makers of a package, the last with the creation time in its METS, or ""."""
+    made = [f"on {result.made}"] if result.made else []
+    return ", ".join((*result.makers, *made, "as its METS says")) if result.makers else ""
 
 
 def _sheets(frame: Frame) -> Markup:

@@ -17,7 +17,7 @@ from metspack.checking import explained
 from metspack.checking.links.graph import LinkState
 from metspack.layouts.names import is_archive
 from metspack.model import Finding
-from metspack.reporting.model import Frame, kind, line, parts, places, printable, sampled
+from metspack.reporting.model import Frame, kind, line, nearest, parts, places, printable, sampled
 from metspack.reporting.store import FindingStore
 from metspack.reporting.text import INTERRUPTED
 from metspack.sizes import counted
@@ -73,10 +73,7 @@ def make_owner_lookup(frame: Frame) -> Callable[[str], str]:
     def owner(path: str) -> str:
         if is_archive(path) or path in frame.summary.apart:
             return path
-        folder = path
-        while folder not in folders:
-            folder = folder.rpartition("/")[0]
-        return folders[folder]
+        return folders[nearest(path, folders)]
 
     return owner
 
@@ -106,15 +103,14 @@ def _cases(frame: Frame, suite: str, findings: Iterator[Finding]) -> Iterator[st
         yield f'file={_attribute(first.path)}{line_number} time="0">'
         message = parts(first)[1] + (f" (and {counted(more, 'more finding')})" if more else "")
         if frame.fails(severity):
-            facts = f'type="{severity.value}" message={_attribute(message)}'
-            yield f"<failure {facts}>{safexml.escaped(text)}</failure>"
+            yield f'<failure type="{severity.value}" message={_attribute(message)}>{text}</failure>'
         else:
-            yield f"<system-out>{safexml.escaped(text)}</system-out>"
+            yield f"<system-out>{text}</system-out>"
         yield "</testcase>\n"
 
 
 def _message(findings: Iterator[Finding]) -> tuple[Finding, str, int]:
-    """Return the first finding of a test case, its lines, and the number of other findings."""
+    """Return the first finding of a test case, its lines as XML, and the number of other findings."""
     first = next(findings)
     lines, more = [line(first), *places(first, _SHOWN)], 0
     for each in findings:
@@ -124,7 +120,7 @@ def _message(findings: Iterator[Finding]) -> tuple[Finding, str, int]:
     if more >= _SHOWN:
         lines.append(f"... and {counted(more + 1 - _SHOWN, 'more finding')}")
     lines.append(f"To do: {first.remedy}\n")
-    return first, "\n".join(lines), more
+    return first, safexml.escaped("\n".join(lines)), more
 
 
 def _attribute(text: str) -> str:

@@ -97,14 +97,6 @@ class _Branch:
     packages: int = 1
     faults: int = 0
 
-    def measure(self) -> None:
-        """Count the METS below, after these have been measured."""
-        self.rows = max(sum(each.rows for each in self.inner), 1)
-        faulty = [each for each in self.inner if each.faults]
-        self.least = max(sum(each.least for each in faulty) + (len(faulty) < len(self.inner)), 1)
-        self.packages += sum(each.packages for each in self.inner)
-        self.faults += sum(each.faults for each in self.inner)
-
 
 def link_map(facts: ReportFacts) -> Map:
     """Return the map of the links: METS without a parent on the left, each level further right.
@@ -124,10 +116,8 @@ def link_map(facts: ReportFacts) -> Map:
         is_named = relation.state is LinkState.ELSEWHERE
         below.setdefault(outside.key, []).append(replace(top, link=relation.state, names_child=is_named))
     first = [*above.values(), *spots.values()]
-    ordered = [
-        (each.parent.path, _child(each))
-        for each in sorted(facts.children, key=lambda each: not each.is_fault)
-    ]
+    by_fault = sorted(facts.children, key=lambda each: not each.is_fault)
+    ordered = [(each.parent.path, _child(each)) for each in by_fault]
     drawn = {each.key for row in (first, *below.values()) for each in row} | {each.key for _, each in ordered}
     for parent, each in ordered:
         key = parent, ""
@@ -148,7 +138,11 @@ def _put_together(tops: Sequence[_Branch], below: dict[_Key, list[_Branch]]) -> 
             each.level = branch.level + 1
         ahead += reversed(branch.inner)
     for branch in reversed(seen):
-        branch.measure()
+        branch.rows = max(sum(each.rows for each in branch.inner), 1)
+        faulty = [each for each in branch.inner if each.faults]
+        branch.least = max(sum(each.least for each in faulty) + (len(faulty) < len(branch.inner)), 1)
+        branch.packages += sum(each.packages for each in branch.inner)
+        branch.faults += sum(each.faults for each in branch.inner)
         if branch.level == _DEEPEST - 2 and branch.packages > 1 + len(branch.inner):
             branch.inner = [_together(branch.inner)]
             branch.rows = branch.least = 1
@@ -235,15 +229,14 @@ def _drawn(tops: Sequence[_Branch], levels: int) -> Map:
         ahead += reversed(branch.inner)
         row += not branch.inner
     parents = [(each.box.x + wide, each) for each in drawn if each.inner]
+    ends = [(right, each) for right, parent in parents for each in parent.inner]
     return Map(
         width=max(each.box.x for each in drawn) + wide + _MARGIN,
         height=max(each.box.y for each in drawn) + _HEIGHT + _MARGIN,
         box=(wide, _HEIGHT),
         boxes=tuple(each.box for each in drawn),
         trunks=tuple(trunk for right, parent in parents for trunk in _trunks(right, parent)),
-        arrows=tuple(
-            arrow for right, parent in parents for each in parent.inner for arrow in _arrows(right, each)
-        ),
+        arrows=tuple(arrow for right, each in ends for arrow in _arrows(right, each)),
     )
 
 
@@ -345,7 +338,7 @@ def _head(x: int, y: int, back: int) -> str:
     return f"{x},{y} {x + back},{y - 5} {x + back},{y + 5}"
 
 
-def shortened(text: str, longest: int = _LABEL) -> str:
+def shortened(text: str, longest: int) -> str:
     """Return a text of at most ``longest`` columns, without its middle: ends distinguish names.
 
     Characters that do not print are escaped; East Asian ones are two columns wide.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from metspack.checking import CheckSummary, PackageResult, reported_id, standard_of
 from metspack.checking.links.graph import Edge, Graph, LinkState, Node
 from metspack.checking.options import FileSample
-from metspack.layouts import readers
+from metspack.layouts.readers import Readership, readership_on_disk
 from metspack.limits import Limits
 from metspack.model import Finding, FindingPlace, Severity
 from metspack.resources import SCHEMA_VERSION, __version__
@@ -220,18 +220,15 @@ class Frame:
 
         A path outside of all packages is returned unchanged, as is a list of expected packages.
         """
-        names = {printable(each.path) for each in self.summary.results}
+        paths = [printable(each.path) for each in self.summary.results]
+        names = {"", *paths}
         apart = set(map(printable, self.summary.apart))
 
         def package(path: str) -> str:
-            at = path = printable(path)
+            path = printable(path)
             if path in apart:
                 return path
-            if len(names) == 1:
-                return next(iter(names))
-            while at and at not in names:
-                at = at.rpartition("/")[0]
-            return at or path
+            return paths[0] if len(paths) == 1 else nearest(path, names) or path
 
         return package
 
@@ -246,12 +243,15 @@ class Frame:
         return any(count and self.fails(each) for each, count in zip(Severity, counts, strict=True))
 
 
-_RANKS = {severity: number for number, severity in enumerate(Severity)}
+def nearest(path: str, among: Container[str]) -> str:
+    """Return a path, or the nearest one above it, that is ``among`` others: of these one is ""."""
+    while path not in among:
+        path = path.rpartition("/")[0]
+    return path
 
 
-def rank(severity: Severity) -> int:
-    """Return a severity's rank, from 0 for the worst."""
-    return _RANKS[severity]
+rank = tuple(Severity).index
+"""The function that returns a severity's rank, from 0 for the worst."""
 
 
 TOOL = "metspack"
@@ -289,8 +289,7 @@ def places(finding: Finding, limit: int | None = None) -> Iterator[str]:
     """Yield up to ``limit`` other places of a finding, and the number of the rest; printable."""
     for each in finding.others[:limit]:
         yield printable(f"{_where(each)} [{each.place}]" if each.place else _where(each))
-    left = finding.count - 1 - len(finding.others[:limit])
-    if left:
+    if left := finding.count - 1 - len(finding.others[:limit]):
         yield f"... and {counted(left, 'more place')}"
 
 
@@ -350,11 +349,10 @@ def tally(summary: CheckSummary) -> dict[str, int]:
 def outcome(summary: CheckSummary) -> str:
     """Return the verdict on a delivery: the number of packages of each outcome."""
     found = tally(summary)
-    others = found["no_packages"]
     words = [f"{found['without_errors']:,} without errors", f"{found['with_errors']:,} with errors"]
     words += [f"{found['unfinished']:,} not checked to the end"] if found["unfinished"] else []
-    are = "is no package" if others == 1 else "are no packages"
-    words += [f"{counted(others, 'entry', 'entries')} {are}"] if others else []
+    if others := found["no_packages"]:
+        words.append(counted(others, "entry is no package", "entries are no packages"))
     words += [f"{counted(summary.beside, 'error')} about none of them"] if summary.beside else []
     return f"{counted(found['packages'], 'package')}: {', '.join(words)}"
 
@@ -363,9 +361,7 @@ def verdict(summary: CheckSummary | PackageResult) -> str:
     """Return the verdict: ``error``, ``warning`` or ``ok``, or that it is not a package."""
     if isinstance(summary, PackageResult) and not summary.is_package:
         return NOT_A_PACKAGE
-    if summary.errors:
-        return Severity.ERROR.value
-    return Severity.WARNING.value if summary.warnings else "ok"
+    return "error" if summary.errors else "warning" if summary.warnings else "ok"
 
 
 def head(frame: Frame) -> dict[str, Any]:
@@ -393,10 +389,10 @@ def sampled(frame: Frame) -> str:
 
 def readers_lines(summary: CheckSummary) -> list[str]:
     """Return the programs that find the archives' LOBs, in a line for each set of programs."""
-    groups: dict[readers.Readership, list[str]] = {}
-    lobs = Counter[readers.Readership]()
+    groups: dict[Readership, list[str]] = {}
+    lobs = Counter[Readership]()
     for each in summary.routes:
-        found = readers.readership_on_disk(each)
+        found = readership_on_disk(each)
         group = replace(found, lobs=0)
         groups.setdefault(group, []).append(each.path)
         lobs[group] += found.lobs
@@ -426,24 +422,16 @@ def result(frame: Frame) -> dict[str, Any]:
     """Return the JSON members about a check's result, without its findings."""
     summary = frame.summary
     words: dict[str, Any] = {}
-    if frame.sample is not None and (counts := summary.sampled) is not None:
-        words["sample"] = {
-            "asked": frame.sample.text,
-            "seed": frame.sample.seed,
-            "files": counts.files,
-            "hashed": counts.hashed,
-        }
+    if (drawn := frame.sample) is not None and (counts := summary.sampled) is not None:
+        asked = {"asked": drawn.text, "seed": drawn.seed}
+        words["sample"] = asked | {"files": counts.files, "hashed": counts.hashed}
     if (ledger := summary.ledger) is not None:
         words["ledger"] = {"read": ledger.read, "taken": ledger.taken, "oldest": ledger.oldest or None}
     if summary.unopened:
         words["unopened_archives"] = list(summary.unopened)
     if summary.routes:
         words["readers"] = [
-            {
-                "archive": each.path,
-                "is_merged": each.is_apart,
-                "readers": readers.readership_on_disk(each).document(),
-            }
+            {"archive": each.path, "is_merged": each.is_apart, "readers": readership_on_disk(each).document()}
             for each in summary.routes
         ]
     return words | {

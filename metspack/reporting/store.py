@@ -146,8 +146,7 @@ class FindingStore(tempdb.Scratch):
 
     def _found(self, rest: str, *values: object) -> Iterator[Finding]:
         sql = f"SELECT {_FIELDS} FROM finding {rest}"  # noqa: S608 -- constants of this module
-        for row in self._select(sql, *values):
-            yield self._finding(row)
+        return map(self._finding, self._select(sql, *values))
 
     def _select(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query over all findings."""
@@ -184,6 +183,7 @@ def _stored(text: str) -> str:
 LONGEST = 240
 """The most characters of a line in a report; an ellipsis stands for the rest."""
 
+_LINES = "CREATE TABLE line (path TEXT, number INTEGER, text TEXT, PRIMARY KEY (path, number))"
 _WHAT_LINES = "the lines of documents"
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _ENOUGH = 1 << 30  # characters of a document that are searched for lines
@@ -198,9 +198,7 @@ class Excerpts(tempdb.Scratch):
 
     def __init__(self, roots: Mapping[str, Path]) -> None:
         self._roots = {f"{name}/" if name else "": root for name, root in sorted(roots.items(), reverse=True)}
-        super().__init__(
-            "CREATE TABLE line (path TEXT, number INTEGER, text TEXT, PRIMARY KEY (path, number))", "BEGIN"
-        )
+        super().__init__("BEGIN", schema=_LINES)
 
     def want(self, findings: Iterable[Finding]) -> None:
         """Record the lines that findings refer to."""
@@ -271,6 +269,7 @@ CREATE TABLE verified (
 CREATE TABLE seen (path BLOB PRIMARY KEY) WITHOUT ROWID
 """
 _PUT_VERIFIED = "INSERT OR REPLACE INTO verified VALUES (?, ?, ?, ?, ?, ?, ?)"
+_FORGET = "DELETE FROM verified WHERE path = ?"
 _VERIFIED = "SELECT path, size, mtime, inode, facts, time FROM verified WHERE {} ORDER BY path"
 _NEW = "Name a new file: a ledger is begun there, and every file is read."
 
@@ -294,7 +293,6 @@ class Ledger(tempdb.Scratch):
         """Close the file, so that a later check can continue it."""
         if self._journal is not None:
             self._journal.close()
-            self._journal = None
         super().close()
 
     def begin(self, objid: str, package: str) -> None:
@@ -327,19 +325,18 @@ class Ledger(tempdb.Scratch):
 
     def _read(self, descriptor: int) -> int:
         """Read the file's lines into the database; return the bytes up to its last whole line's end."""
-        size, is_first = 0, True
+        size = 0
         try:
             start = pread(descriptor, len(_BEGINNING), 0)
             for number, event, stop in journal.sealed_events(descriptor, _LONGEST):
-                if is_first:
+                if number == 1:
                     self._check_head(event, start)
-                    is_first = False
                 elif event is None:
                     raise self._damaged(number)
                 else:
                     self._take(event, number)
                 size = stop
-            if is_first and start and not _BEGINNING.startswith(start):
+            if not size and start and not _BEGINNING.startswith(start):
                 self._check_head(None, start)
         except OSError as error:
             why = f"{self._path} cannot be read: {error.strerror}"
@@ -382,8 +379,7 @@ class Ledger(tempdb.Scratch):
                 if name == _WHOLE:
                     self._database.execute("UPDATE verified SET is_new = 0 WHERE is_new")
                 elif name == _DIFFERING:
-                    path = os.fsencode(event["path"])
-                    self._database.execute("DELETE FROM verified WHERE path = ?", (path,))
+                    self._database.execute(_FORGET, (os.fsencode(event["path"]),))
                 elif name == _FILE:
                     self._put(_file_of(event), str(event["time"]))
                 else:
@@ -423,7 +419,7 @@ class Ledger(tempdb.Scratch):
         self._journal.record_all(chain((_event(each, time) for each in verified), wrong_events))
         with tempdb.explained(_KEPT_OF_FILES):
             for path in wrong:
-                self._database.execute("DELETE FROM verified WHERE path = ?", (path,))
+                self._database.execute(_FORGET, (path,))
             for each in verified:
                 self._put(each, time)
                 self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (each.path,))
@@ -440,7 +436,6 @@ class Ledger(tempdb.Scratch):
             for each in chain([self._head], events, [whole]):
                 file.write(f"{journal.sealed(each)}\n".encode())
             self._journal.close()  # before the file is replaced: Windows replaces no open file
-            self._journal = None
 
 
 def _event(file: VerifiedFile, time: str) -> dict[str, object]:

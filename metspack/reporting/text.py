@@ -54,10 +54,8 @@ def _groups(kept: FindingStore, least: Severity) -> Iterator[CodeGroup]:
 
 def _head(group: CodeGroup) -> Line:
     count = f" ({counted(group.count, 'finding')})" if group.count > 1 else ""
-    return (
-        (f"{group.severity.value} {group.name}", group.severity.value),
-        (f" {group.explanation.title}{count}", ""),
-    )
+    severity, title = group.severity.value, group.explanation.title
+    return (f"{severity} {group.name}", severity), (f" {title}{count}", "")
 
 
 def verdict(frame: Frame) -> Iterator[Line]:
@@ -93,19 +91,14 @@ def _package(result: PackageResult) -> Line:
     found = counts(result)
     if not (result.is_complete and result.is_package):
         found = f"{ends}; {found}" if result.is_complete else ends
-    return (
-        (f"{printable(result.path)}: ", ""),
-        (found, style),
-        (printable(f"  ({identity})") if identity else "", "faint"),
-    )
+    about = printable(f"  ({identity})") if identity else ""
+    return (f"{printable(result.path)}: ", ""), (found, style), (about, "faint")
 
 
 def counts(summary: CheckSummary | PackageResult) -> str:
     """Return the numbers of findings: ``1 error, 0 warnings``, with notes where there are any."""
-    counts = [counted(summary.errors, "error"), counted(summary.warnings, "warning")]
-    if summary.infos:
-        counts.append(counted(summary.infos, "note"))
-    return ", ".join(counts)
+    notes = [counted(summary.infos, "note")] if summary.infos else []
+    return ", ".join((counted(summary.errors, "error"), counted(summary.warnings, "warning"), *notes))
 
 
 def unopened(frame: Frame) -> Iterator[Line]:
