@@ -26,14 +26,11 @@ _SPLITS = 1_000
 
 _NAMED = "SELECT xml_id FROM entry WHERE mets = ? AND path = (SELECT path FROM mets WHERE id = ?) ORDER BY id"
 _HELD = """
-SELECT count(*), coalesce(sum(e.size), 0) FROM entry e
-WHERE e.mets IN (SELECT ?1 UNION SELECT id FROM mets WHERE parent = ?1 AND package IS NOT NULL)
-AND e.element = 'file'
-AND e.path IS NOT NULL AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path)
-"""
-_AGREED = """
-SELECT coalesce(sum(agreed), 0), coalesce(sum(agreed_bytes), 0) FROM mets
-WHERE id IN (SELECT ?1 UNION SELECT id FROM mets WHERE parent = ?1 AND package IS NOT NULL)
+WITH held (id) AS (SELECT ?1 UNION SELECT id FROM mets WHERE parent = ?1 AND package IS NOT NULL)
+SELECT coalesce(sum(files), 0), coalesce(sum(bytes), 0) FROM (
+    SELECT count(*) AS files, sum(size) AS bytes FROM entry e WHERE mets IN held AND element = 'file'
+    AND path IS NOT NULL AND NOT EXISTS (SELECT 1 FROM mets c WHERE c.path = e.path)
+    UNION ALL SELECT sum(agreed), sum(agreed_bytes) FROM mets WHERE id IN held)
 """
 _AGREED_BY_SOURCE = """
 SELECT 'METS', algorithm, sum(agreed), sum(agreed_bytes) FROM mets WHERE agreed GROUP BY algorithm
@@ -161,8 +158,8 @@ def _add_figures(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterato
             called = catalogue.row(_NAMED, each.parent.id, child.id)
             if called and called[0]:
                 child = replace(child, objid=called[0])
-        (files, size), (more, bytes_) = (catalogue.row(sql, child.id) or (0, 0) for sql in (_HELD, _AGREED))
-        yield replace(each, child=child, state=state, files=files + more, bytes=size + bytes_)
+        files, size = catalogue.row(_HELD, child.id) or (0, 0)
+        yield replace(each, child=child, state=state, files=files, bytes=size)
 
 
 def _by_name(relation: Relation) -> tuple[bool, str, str]:

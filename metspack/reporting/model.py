@@ -102,11 +102,9 @@ def below(graph: Graph) -> Iterator[Relation]:
 
 def parents(graph: Graph) -> Iterator[Relation]:
     """Yield the parents of the package's own METS, which are no part of the package."""
-    if (top := graph.top) is None:
-        return
-    nodes = {node.id: node for node in graph.nodes}
+    top, nodes = graph.top, {node.id: node for node in graph.nodes}
     for edge in graph.edges:
-        if edge.child == top.id and not nodes[edge.parent].path:
+        if top is not None and edge.child == top.id and not nodes[edge.parent].path:
             yield Relation(parent=nodes[edge.parent], child=top, link=edge, state=edge.state)
 
 
