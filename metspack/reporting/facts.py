@@ -155,9 +155,8 @@ def _add_figures(catalogue: Catalogue, relations: Iterable[Relation]) -> Iterato
         if child.is_there and not child.is_listed:
             state = LinkState.EXTRA
         if each.link is not None and not child.objid:
-            called = catalogue.row(_NAMED, each.parent.id, child.id)
-            if called and called[0]:
-                child = replace(child, objid=called[0])
+            (called,) = catalogue.row(_NAMED, each.parent.id, child.id) or ("",)
+            child = replace(child, objid=called or "")
         files, size = catalogue.row(_HELD, child.id) or (0, 0)
         yield replace(each, child=child, state=state, files=files, bytes=size)
 

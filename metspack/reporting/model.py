@@ -252,9 +252,6 @@ rank = tuple(Severity).index
 """The function that returns a severity's rank, from 0 for the worst."""
 
 
-TOOL = "metspack"
-
-
 def kind(finding: Finding) -> tuple[Severity, str, str, str]:
     """Return the key by which findings are grouped: severity, code, requirement or code, and standard."""
     return finding.severity, finding.code, reported_id(finding), standard_of(finding)
@@ -366,7 +363,7 @@ def head(frame: Frame) -> dict[str, Any]:
     """Return the JSON members about a check that precede its result."""
     words = {
         "schema_version": SCHEMA_VERSION,
-        "tool": {"name": TOOL, "version": __version__},
+        "tool": {"name": "metspack", "version": __version__},
         "path": frame.path,
         "level": frame.level,
     }

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from metspack.files.writing import RunJournal
 
 _WHAT = "the findings"
+_BATCH = 1_000
 _SCHEMA = """
 CREATE TABLE finding (
     id INTEGER PRIMARY KEY, path TEXT, line INTEGER, code TEXT, place TEXT, severity INTEGER,
@@ -36,9 +37,8 @@ CREATE INDEX other_finding ON other (finding);
 """
 _PUT = """INSERT INTO finding (path, line, place, code, severity, label, standard, rest)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
-_PUT_OTHER = "INSERT INTO other VALUES (?, ?, ?, ?)"
+_PUT_OTHER = "INSERT INTO other SELECT max(id), ?, ?, ? FROM finding"
 _OTHERS = "SELECT path, line, place FROM other WHERE finding = ? ORDER BY rowid"
-_FIELDS = "id, path, line, code, place, severity, rest"
 # Each owner of places of a finding has it once, at its first place there.
 _OWNED = """
 SELECT owner(path) AS o, id, path, line, place FROM finding
@@ -88,18 +88,23 @@ class FindingStore(tempdb.Scratch):
 
     def __init__(self) -> None:
         super().__init__("BEGIN", schema=_SCHEMA)
+        self._waiting: list[tuple[Any, ...]] = []
 
     def add(self, finding: Finding) -> None:
         """Store one finding."""
         path, place = _stored(finding.path), _stored(finding.place)
         rest = json.dumps((finding.message, finding.facts, finding.requirement, finding.count))
         group = finding.code, rank(finding.severity), reported_id(finding), standard_of(finding)
+        self._waiting.append((path, finding.line, place, *group, rest))
+        if finding.others or len(self._waiting) >= _BATCH:
+            self._flush((_stored(each.path), each.line, _stored(each.place)) for each in finding.others)
+
+    def _flush(self, others: Iterable[tuple[Any, ...]] = ()) -> None:
+        """Put all findings into the database, and ``others``, the other places of the last one."""
         with tempdb.explained(_WHAT):
-            number = self._database.execute(_PUT, (path, finding.line, place, *group, rest)).lastrowid
-            for each in finding.others:
-                self._database.execute(
-                    _PUT_OTHER, (number, _stored(each.path), each.line, _stored(each.place))
-                )
+            self._database.executemany(_PUT, self._waiting)
+            self._database.executemany(_PUT_OTHER, others)
+        self._waiting.clear()
 
     def as_found(self) -> Iterator[Finding]:
         """Yield all findings in the order in which they were added."""
@@ -145,11 +150,12 @@ class FindingStore(tempdb.Scratch):
         self.add_function("owner", lambda path: _stored(owner(path)), is_deterministic=False)
 
     def _found(self, rest: str, *values: object) -> Iterator[Finding]:
-        sql = f"SELECT {_FIELDS} FROM finding {rest}"  # noqa: S608 -- constants of this module
+        sql = f"SELECT id, path, line, code, place, severity, rest FROM finding {rest}"  # noqa: S608 -- constants
         return map(self._finding, self._select(sql, *values))
 
     def _select(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query over all findings."""
+        self._flush()
         with tempdb.explained(_WHAT):
             yield from self.rows(sql, *values)
 
@@ -220,8 +226,7 @@ class Excerpts(tempdb.Scratch):
 
     def of(self, finding: Finding) -> str | None:
         """Return the line of a finding, shortened; None without a line or if it was not read."""
-        sql = "SELECT text FROM line WHERE path = ? AND number = ?"
-        row = self.row(sql, finding.path, finding.line)
+        row = self.row("SELECT text FROM line WHERE path = ? AND number = ?", finding.path, finding.line)
         return row[0] if row else None
 
     def _lines(self, path: str, numbers: Iterator[int]) -> Iterator[tuple[int, str]]:

@@ -119,7 +119,7 @@ def document(frame: Frame, kept: FindingStore) -> Iterator[str]:
     yield from (f"{words}\n" for words in model.readers_lines(frame.summary))
     place, operator = provenance.host and f"on {provenance.host}", provenance.operator
     if found := " ".join(filter(None, (provenance.moment, place, operator and f"by {operator}"))):
-        yield f"Checked {printable(found)} with {model.TOOL} {__version__}\n"
+        yield f"Checked {printable(found)} with metspack {__version__}\n"
     yield from (f"Path: {printable(path)}\n" for path in provenance.paths)
     yield "\n"
     for line in grouped(kept):
