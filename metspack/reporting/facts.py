@@ -139,9 +139,9 @@ def add_damage(facts: ReportFacts, findings: Iterable[Finding]) -> ReportFacts:
 
 
 def damage_words(found: Counter[str]) -> str:
-    """Return words on the ``damaged`` and ``missing`` files and other ``errors`` that were counted.
+    """Return words on ``damaged`` and ``missing`` files, and on other ``errors``.
 
-    Files are LOBs unless ``others`` are among them.
+    The files are LOBs unless ``others`` are among them.
     """
     what = "file" if found["others"] else "LOB"
     words = [f"{counted(found[each], what)} {each}" for each in ("damaged", "missing") if found[each]]

@@ -118,7 +118,10 @@ def _target(path: Path, roots: Sequence[Path]) -> Path:
 
 
 def _replacing(form: _ReportForm, target: Path) -> AbstractContextManager[NewFile]:
-    """Return the new file of a report; raises ``TargetError`` where it would replace anything else."""
+    """Return the new file of a report, to be entered.
+
+    Raises ``TargetError`` where it would replace anything but an earlier report of the form.
+    """
     from metspack.files import writing  # noqa: PLC0415 -- few checks have reports
 
     start = b""

@@ -241,7 +241,7 @@ def _packages(
             yield package(ahead.pop())
         if ahead and ahead[-1] == name:
             ahead.pop()
-        yield package(name, (_section(group, rows, excerpts, codes) for _, group, rows in found))
+        yield package(name, (_section(group, each, excerpts, codes) for _, group, each in found))
     yield from map(package, reversed(ahead))
 
 

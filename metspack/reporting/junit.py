@@ -110,7 +110,7 @@ def _cases(frame: Frame, suite: str, findings: Iterator[Finding]) -> Iterator[st
 
 
 def _message(findings: Iterator[Finding]) -> tuple[Finding, str, int]:
-    """Return the first finding of a test case, its lines as XML, and the number of other findings."""
+    """Return the first finding of a test case, its lines as XML, and how many follow."""
     first = next(findings)
     lines, more = [line(first), *places(first, _SHOWN)], 0
     for each in findings:

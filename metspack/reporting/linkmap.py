@@ -122,12 +122,15 @@ def link_map(facts: ReportFacts) -> Map:
     for parent, each in ordered:
         key = parent, ""
         below.setdefault(key if key in drawn else first[0].key, []).append(each)
-    levels = _put_together(first, below)
+    levels = _expand(first, below)
     return _drawn(_fit(first, MOST), min(levels, _DEEPEST))
 
 
-def _put_together(tops: Sequence[_Branch], below: dict[_Key, list[_Branch]]) -> int:
-    """Put those below into each branch, and return the number of levels; deep ones are then cut."""
+def _expand(tops: Sequence[_Branch], below: dict[_Key, list[_Branch]]) -> int:
+    """Put those below into each branch, and cut deep ones.
+
+    Returns the number of levels before they were cut.
+    """
     ahead, seen = [*reversed(tops)], list[_Branch]()
     while ahead:
         branch = ahead.pop()
@@ -320,7 +323,10 @@ def _trunk(
 
 
 def _arrows(right: int, child: _Branch) -> Iterator[Arrow]:
-    """Yield both directions of the link to a child; ``right`` is the right side of its parent's box."""
+    """Yield both directions of the link to a child.
+
+    ``right`` is the right side of its parent's box.
+    """
     left, turn, middle = child.box.x, right + _UP, child.box.y + _HEIGHT // 2
     down, up = middle - _OFFSET, middle + _OFFSET
     missing = "not checked: " if child.link is LinkState.UNKNOWN else "missing: "

@@ -418,8 +418,8 @@ def result(frame: Frame) -> dict[str, Any]:
     summary = frame.summary
     words: dict[str, Any] = {}
     if (drawn := frame.sample) is not None and (counts := summary.sampled) is not None:
-        asked = {"asked": drawn.text, "seed": drawn.seed}
-        words["sample"] = asked | {"files": counts.files, "hashed": counts.hashed}
+        chosen = {"asked": drawn.text, "seed": drawn.seed}
+        words["sample"] = chosen | {"files": counts.files, "hashed": counts.hashed}
     if (ledger := summary.ledger) is not None:
         words["ledger"] = {"read": ledger.read, "taken": ledger.taken, "oldest": ledger.oldest or None}
     if summary.unopened:
