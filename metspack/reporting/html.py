@@ -290,13 +290,12 @@ def _bar(value: int, limit: int | None, most: int, what: str) -> dict[str, Any]:
     """Return a number as a percentage of its limit or the largest, and whether it is too large."""
     whole = limit or most
     share = round(100 * value / whole, 1) if whole else 0.0
-    of = "the limit" if limit else "the fullest"
     return {
         "value": value,
         "share": min(share, 100.0),
         "is_over": limit is not None and value > limit,
         "percent": f"{share:,} %",
-        "words": f"{counted(value, what)}, {share:,} % of {of} ({whole:,})",
+        "words": f"{counted(value, what)}, {share:,} % of the {'limit' if limit else 'fullest'} ({whole:,})",
     }
 
 

@@ -285,14 +285,12 @@ def _title(relation: Relation) -> str:
     child = relation.child
     place = child.found or child.path
     where = f" at {place}" if place else ""
-    ways = {
-        (True, True): "both name each other",
-        (True, False): "it does not name its parent",
-        (False, True): "its parent does not name it",
-        (False, False): "neither names the other",
-    }
+    if relation.names_child:
+        way = "both name each other" if relation.names_parent else "it does not name its parent"
+    else:
+        way = "its parent does not name it" if relation.names_parent else "neither names the other"
     is_there = child.path and relation.state is not LinkState.MISSING
-    directions = f"; {ways[relation.names_child, relation.names_parent]}" if is_there else ""
+    directions = f"; {way}" if is_there else ""
     return f"{child.objid or 'a METS without OBJID'}{where}: {relation.summary}{directions}"
 
 
