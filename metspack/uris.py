@@ -72,7 +72,7 @@ class Reference:
 
 
 _AS_WRITTEN = {"file-relative", "host", "slash-encoded", "fragment"}
-_FILE_RELATIVE = re.compile(r"file:(?://(?=\./)|(?!/))", re.IGNORECASE)
+_FILE_RELATIVE = re.compile(r"\Afile:(?://(?=\./)|(?!/))", re.IGNORECASE)
 _ESCAPED_SLASH = re.compile("%2F", re.IGNORECASE)
 
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
@@ -115,27 +115,30 @@ def parsed(text: str) -> Reference:
     """
     if _STEPS.fullmatch(text):
         return Reference(kind=Kind.RELATIVE, segments=tuple(text.split("/")))
-    repairs = []  # in the order of Repair
     stripped = text.strip(WHITE_SPACE)
-    if stripped != text:
-        repairs.append(Repair.SURROUNDING_SPACE)
     _check_text(text, stripped)
-    if "\\" in stripped:
-        repairs.append(Repair.BACKSLASH)
-        stripped = stripped.replace("\\", "/")
-    is_file, path = _local_path(text, stripped)
-    drive = None
+    is_file, path = _local_path(text, stripped.replace("\\", "/"))
+    drive, mark = None, ""
     found = _PATH_DRIVE.fullmatch(path)
     if found is not None and (found[2] == ":" or is_file):
-        drive, path = f"{found[1].upper()}:", found[3]
-        if found[2] == "|":
-            repairs.append(Repair.DRIVE_BAR)
+        drive, mark, path = f"{found[1].upper()}:", found[2], found[3]
     kind = _kind(text, path, drive=drive, is_file=is_file)
-    if kind is Kind.ABSOLUTE and is_file:
-        repairs.append(Repair.PSEUDO_ABSOLUTE)
-    repairs += _unescaped(path)
     segments, is_folder = _segments(text, path.removeprefix("/"))
-    return Reference(kind=kind, drive=drive, segments=segments, is_folder=is_folder, repairs=tuple(repairs))
+    repairs = _made(
+        (Repair.SURROUNDING_SPACE, stripped != text),
+        (Repair.BACKSLASH, "\\" in stripped),
+        (Repair.DRIVE_BAR, mark == "|"),
+        (Repair.PSEUDO_ABSOLUTE, kind is Kind.ABSOLUTE and is_file),
+        (Repair.SPACE, " " in path),
+        (Repair.NON_ASCII, not path.isascii()),
+        (Repair.UNESCAPED, _NOT_IN_URI.search(path) is not None),
+    )
+    return Reference(kind=kind, drive=drive, segments=segments, is_folder=is_folder, repairs=repairs)
+
+
+def _made(*repairs: tuple[Repair, bool]) -> tuple[Repair, ...]:
+    """Return those of some repairs, in the order of ``Repair``, that were made."""
+    return tuple(each for each, is_made in repairs if is_made)
 
 
 def on_share(text: str) -> Reference | None:
@@ -147,12 +150,11 @@ def on_share(text: str) -> Reference | None:
     if found is None:
         return None
     path = parsed(f"/{found['path']}")
-    host, share = found["host"], found["share"]
+    drive = rf"\\{found['host']}\{found['share']}"
     if found["start"] != "\\\\":
-        host, share = unquote(host), unquote(share)
+        drive = unquote(drive)
     repairs = (Repair.BACKSLASH, *path.repairs) if "\\" in text else path.repairs
-    drive = rf"\\{host}\{share}".upper()
-    return replace(path, kind=Kind.DRIVE, drive=drive, repairs=tuple(dict.fromkeys(repairs)))
+    return replace(path, kind=Kind.DRIVE, drive=drive.upper(), repairs=tuple(dict.fromkeys(repairs)))
 
 
 def located(text: str) -> Reference:
@@ -166,26 +168,19 @@ def located(text: str) -> Reference:
     except ReferenceRefused as error:
         if error.rule not in _AS_WRITTEN:
             raise
-        repairs, meant = _as_meant(text.strip(WHITE_SPACE))
+        path, mark, _ = text.strip(WHITE_SPACE).partition("#")
+        relative = _FILE_RELATIVE.sub("", path)
+        meant = _ESCAPED_SLASH.sub("/", relative)
         try:
             reference = parsed(meant)
         except ReferenceRefused:
             raise error from None  # the error reports the text as written, not its assumed meaning
-    found = {*reference.repairs, *repairs}
-    return replace(reference, repairs=tuple(each for each in Repair if each in found))
-
-
-def _as_meant(text: str) -> tuple[set[Repair], str]:
-    """Return the repairs of a location, and its meaning for tools for E-ARK."""
-    path, mark, _ = text.partition("#")
-    relative = _FILE_RELATIVE.sub("", path, count=1) if _FILE_RELATIVE.match(path) else path
-    whole = _ESCAPED_SLASH.sub("/", relative)
-    found = {
-        Repair.FRAGMENT: bool(mark),
-        Repair.FILE_RELATIVE: relative != path,
-        Repair.SLASH_ESCAPED: whole != relative,
-    }
-    return {each for each, is_there in found.items() if is_there}, whole
+    repairs = _made(
+        (Repair.FILE_RELATIVE, relative != path),
+        (Repair.SLASH_ESCAPED, meant != relative),
+        (Repair.FRAGMENT, bool(mark)),
+    )
+    return replace(reference, repairs=(*reference.repairs, *repairs))
 
 
 def are_plain(texts: Sequence[str], *, behind_steps: bool = False) -> bool:
@@ -257,15 +252,6 @@ def _kind(text: str, path: str, *, drive: str | None, is_file: bool) -> Kind:
         hint = "file: comes before an absolute path (file:///x); write a relative one without file:."
         _refuse(text, "file-relative", "has a relative path after file:", hint)
     return Kind.RELATIVE
-
-
-def _unescaped(path: str) -> list[Repair]:
-    found = {
-        Repair.SPACE: " " in path,
-        Repair.NON_ASCII: not path.isascii(),
-        Repair.UNESCAPED: _NOT_IN_URI.search(path) is not None,
-    }
-    return [each for each, is_there in found.items() if is_there]
 
 
 def _segments(text: str, path: str) -> tuple[tuple[str, ...], bool]:
