@@ -110,14 +110,11 @@ class CellRun(Columnar):
 
     def at(self, number: int) -> LobCell:
         """Return one of the cells, by its place in the run from 0."""
-        digest = None
-        if self.algorithm is not None:
-            digest = Digest(algorithm=self.algorithm, value=self.digests[number])
         return LobCell(
             place=self.place(number),
             file=self.files[number],
             length=self.lengths[number] if self.lengths else None,
-            digest=digest,
+            digest=_digest(self.algorithm, self.digests, number),
         )
 
     def cells(self) -> Iterator[LobCell]:
@@ -393,33 +390,21 @@ class LobRun(Columnar):
         """The offsets in the zip file at which the LOBs begin, or the names of their files."""
         if self.detail is not None and isinstance(first := self.detail.extents[0], FileExtent):
             return [first.path[-1] if first.offset is None else f"{first.path[-1]}/{first.offset:020}"]
-        column: Sequence[Any] = self.extents[0 if self.shared.folders is not None else 1]
-        return column
+        return self.extents[0 if self.shared.folders is not None else 1]
 
     @property
     def compressed(self) -> int:
         """The bytes of their entries in the archive, 0 of files."""
-        return sum(self._of_entries("compressed"))
+        return sum(self.of_entries("compressed"))
 
-    @property
-    def offsets(self) -> Sequence[int]:
-        """The offsets at which the entries begin in the archive."""
-        return self._of_entries("offset")
-
-    @property
-    def limits(self) -> Sequence[int]:
-        """The offsets behind each entry at which the archive's next content begins."""
-        return self._of_entries("limit")
-
-    def _of_entries(self, name: str) -> Sequence[int]:
-        """Return a value of each entry that the LOBs are in."""
+    def of_entries(self, name: str) -> Sequence[int]:
+        """Return a value (``OF_ENTRY``) of each entry that the LOBs are in; empty for files."""
         if self.shared.folders is not None:
             return ()
         if self.detail is not None:
             found = zip(self.detail.extents, self.places(), strict=True)
             return [getattr(each, name) for each, (archive, *_) in found if archive == self.shared.source]
-        column: Sequence[int] = self.extents[OF_ENTRY.index(name)]
-        return column
+        return self.extents[OF_ENTRY.index(name)]
 
     @property
     def id_stem(self) -> str:

@@ -139,7 +139,7 @@ class _DepartingLobs:
         """Count LOBs that move, and return them."""
         self.last = run
         self.lobs += len(run)
-        spans, packed = sum(run.limits) - sum(run.offsets), run.compressed
+        spans, packed = sum(run.of_entries("limit")) - sum(run.of_entries("offset")), run.compressed
         if packed and run.entries:
             names, count = sum(map(len, run.entries)), len(run.entries)
             # Besides names, the directory repeats all, some or none of a local header's fields.

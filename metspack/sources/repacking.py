@@ -70,7 +70,7 @@ class RemovedEntries(tempdb.Scratch):
 
     def add_lobs(self, run: LobRun) -> None:
         """Add the entries of LOBs, if they are in the archive."""
-        offsets, limits = run.offsets, run.limits
+        offsets, limits = run.of_entries("offset"), run.of_entries("limit")
         if self._container is None or not run.entries or len(offsets) != len(run.entries):
             self.add_all(run.entries)
             return
