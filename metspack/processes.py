@@ -316,8 +316,11 @@ class Processes:
                 worker = worker or self._start(number)
                 result, error = self._answer(*worker, call, parts)
             except (EOFError, OSError):
-                result, error = None, _ended()
-                self.fault = error
+                self.fault = error = TargetError(
+                    "a worker process was killed",
+                    hint="The machine may be out of memory: try fewer with -j 1.",
+                )
+                result = None
             except Exception as fault:  # noqa: BLE001 -- raised where the result is taken
                 result, error = None, fault
                 self.fault = error if worker is None else self.fault
@@ -336,17 +339,23 @@ class Processes:
     def _answer(
         self, pipe: Connection, process: SpawnProcess, call: tuple[Any, ...], parts: SimpleQueue[Any]
     ) -> tuple[Any, Exception | None]:
-        """Return the result of a process's next task, or its error."""
+        """Return the result of a process's next task, or its error; raises ``EOFError`` if it ends.
+
+        On Windows the pipe stays open if the process ended before it took its side of the pipe.
+        """
+        from multiprocessing import connection  # noqa: PLC0415 -- heavy
+
         pipe.send(call)
         try:
-            while True:
-                is_last, result, error = _receive(pipe, process)
+            while pipe in connection.wait([pipe, process.sentinel]):
+                is_last, result, error = pipe.recv()
                 if is_last:
                     return result, error
                 self._put(parts, result)
         except Exception as fault:
             self.fault = fault  # the process may be sending more
             raise
+        raise EOFError
 
     def _put(self, parts: SimpleQueue[Any], some: Any) -> None:
         """Put a part of a task's results into its queue, once there is room or the end."""
@@ -434,18 +443,6 @@ def ahead(jobs: int) -> Iterator[Callable[..., Ahead[Any]]]:
 
 
 # --- In a worker process ---
-
-
-def _receive(pipe: Connection, process: SpawnProcess) -> Any:
-    """Receive the next object from a process; raises ``EOFError`` when it ends instead.
-
-    On Windows the pipe stays open if the process ended before it took its side of the pipe.
-    """
-    from multiprocessing import connection  # noqa: PLC0415 -- heavy
-
-    if pipe not in connection.wait([pipe, process.sentinel]):
-        raise EOFError
-    return pipe.recv()
 
 
 def _serve(pipe: Connection, counts: Any, number: int, stop: Any) -> None:
@@ -549,10 +546,3 @@ def _starting() -> Iterator[None]:
     except (OSError, RuntimeError) as error:
         hint = "It allows no more processes, open files or memory (ulimit -a): use fewer with -j 1."
         raise TargetError(f"no further process can be started on this machine: {error}", hint=hint) from error
-
-
-def _ended() -> TargetError:
-    return TargetError(
-        "a worker process was killed",
-        hint="The machine may be out of memory: try fewer with -j 1.",
-    )
