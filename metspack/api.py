@@ -14,9 +14,8 @@ from typing import Any, Literal, Protocol, TypeVar
 from metspack import clock, optionfields
 from metspack.building import build as building_build
 from metspack.building import convert as building_convert
-from metspack.building import draft, inplace
-from metspack.building.draft import Draft
-from metspack.building.inplace import Described
+from metspack.building.draft import Draft, draft_plan
+from metspack.building.inplace import Described, describe_in_place
 from metspack.building.options import BuildOptions, Built, Fault, PackageOptions, StyleWord
 from metspack.checking import Checking, CheckSummary, Level, PackageResult, Profile, explained
 from metspack.checking.links.graph import Graph
@@ -53,9 +52,8 @@ from metspack.packages.lobs import HeldSegment
 from metspack.packages.package import Package as PackageReader
 from metspack.planning.division import Split
 from metspack.progress import Progress, Silent
-from metspack.reporting import inspection as reporting_inspection
 from metspack.reporting.formats import CheckReport
-from metspack.reporting.inspection import InspectionReport
+from metspack.reporting.inspection import InspectionReport, inspect_source
 from metspack.reporting.linkgraph import LinkReport
 from metspack.resources import __version__
 from metspack.restoring import joining
@@ -151,7 +149,6 @@ __all__ = [
 _Options = TypeVar("_Options", PackageOptions, BuildOptions)
 _Given = TypeVar("_Given", PackageOptions, BuildOptions, CheckOptions, RestoreOptions)
 _Result = TypeVar("_Result", Built, Described, Merged, Restored)
-_LOGGER = logging.getLogger("metspack")
 IntoWord = Literal["inside", "folder"]
 
 
@@ -160,7 +157,7 @@ def plan(source: StrPath, options: BuildOptions | None = None, *, progress: Prog
 
     Iterate over it for the segments. Raises ``SourceError``, ``PlanError`` and ``ConfigError``.
     """
-    return draft.draft_plan(as_place(source), _stated(_given(options, BuildOptions)), progress)
+    return draft_plan(as_place(source), _stated(_given(options, BuildOptions)), progress)
 
 
 def build(
@@ -215,7 +212,7 @@ def describe(
     ``ConfigError``; then the folder is as it was.
     """
     options = _stated(_given(options, PackageOptions))
-    return _logged(inplace.describe_in_place(as_path(folder), options, progress))
+    return _logged(describe_in_place(as_path(folder), options, progress))
 
 
 def merge(
@@ -342,7 +339,7 @@ def inspect(
     jobs = optionfields.whole("jobs", jobs)
     with opening.opened(as_place(source), budgets, grants or Grants()) as opened:
         taken = accepted if verify else None
-        return reporting_inspection.inspect_source(opened, taken, jobs, progress or Silent())
+        return inspect_source(opened, taken, jobs, progress or Silent())
 
 
 def restore(
@@ -628,7 +625,7 @@ class Segment:
 def _logged(result: _Result) -> _Result:
     """Return a result whose warnings are logged as ``metspack``, at WARNING."""
     for each in result.warnings:
-        _LOGGER.warning("%s", each)
+        logging.getLogger("metspack").warning("%s", each)
     return result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from metspack.errors import ConfigError
@@ -39,15 +40,10 @@ def xs_datetime(moment: datetime) -> str:
 
 def parsed(text: str) -> str:
     """Return a given time as xs:dateTime; raises ``ConfigError`` without a time zone."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        raise ConfigError(
-            f"{text!r} is not a time with a time zone", hint="Write it as 2026-05-01T12:00:00Z."
-        )
-    return xs_datetime(moment)
+    with suppress(ValueError):
+        if (moment := datetime.fromisoformat(text)).tzinfo is not None:
+            return xs_datetime(moment)
+    raise ConfigError(f"{text!r} is not a time with a time zone", hint="Write it as 2026-05-01T12:00:00Z.")
 
 
 def host() -> str:

@@ -40,7 +40,6 @@ def is_manifest(name: str) -> bool:
     return _MANIFEST.fullmatch(name) is not None
 
 
-_SEAL_WORD = "seal: "
 _SEAL = re.compile(r"(?:seal:[ \t]*)?(?:sha-?256:)?([0-9a-f]{64})", re.IGNORECASE)
 _SEALED_LINE = re.compile(r"\\?([0-9a-f]{64}) [ *](.+)", re.IGNORECASE)
 _MARKS = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
@@ -80,7 +79,7 @@ class Seal:
 
     def document(self) -> str:
         """Return the text of a file of the seal: the value, then the lines."""
-        return "".join(f"{each}\n" for each in (_SEAL_WORD + self.value, *self.lines))
+        return "".join(f"{each}\n" for each in (f"seal: {self.value}", *self.lines))
 
     def differing(self, other: Seal) -> tuple[str, ...]:
         """Return the paths whose lines differ; empty where one of the seals has only a value."""
@@ -253,9 +252,7 @@ class Hashers:
 
     def digest(self, algorithm: str) -> Digest:
         """Return one digest of the bytes so far; raises KeyError for one that is not computed."""
-        value = self._computed.get(algorithm)
-        if value is None:
-            value = self._hashers[algorithm].hexdigest()
+        value = self._computed.get(algorithm) or self._hashers[algorithm].hexdigest()
         return Digest(algorithm=algorithm, value=value)
 
     def digests(self) -> dict[str, str]:

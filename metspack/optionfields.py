@@ -24,7 +24,6 @@ class OptionField(Generic[Value, Given]):
     def __init__(self, default: Value, read: Callable[[str, Any], Value]) -> None:
         self._default = default
         self._read = read
-        self._name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name

@@ -35,8 +35,3 @@ def template_folder() -> Path:
 def schema_folder() -> Path:
     """Return the folder of the schemas written for this project."""
     return root() / "schemas"
-
-
-def sample_folder(name: str) -> Path:
-    """Return the folder of a sample's files."""
-    return root() / "samples" / name

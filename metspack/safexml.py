@@ -61,8 +61,7 @@ class Allowance:
 
     def take(self) -> None:
         """Count one; raises ``BudgetError`` where there are more than the budget allows."""
-        self._left -= 1
-        if self._left < 0:
+        if not self.takes(1):
             why = f"the document has more than {self._most:,} {self._what}"
             raise exceeded(why, self._budget, self._parser)
 
@@ -176,7 +175,6 @@ def lxml_options() -> dict[str, Any]:
         "load_dtd": False,
         "dtd_validation": False,
         "huge_tree": False,
-        "remove_pis": False,
     }
 
 

@@ -67,7 +67,7 @@ def parsed_range(text: str) -> ByteRange:
 
 
 _BOUNDS = (0, 1, *(10**power for power in range(3, 13)))
-_DECADES = ("B", "kB", "MB", "GB", "TB")
+_DECIMAL = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ def rounded(number: int) -> str:
     power = 0
     while number >= 1000:  # noqa: PLR2004 -- a unit is a thousand of the one before
         number, power = number // 1000, power + 1
-    return f"{number} {_DECADES[power]}"
+    return f"{number} {_DECIMAL[power]}"
 
 
 _UNITS = {
@@ -135,7 +135,6 @@ _UNITS = {
 }
 _WHOLE = "[0-9][0-9_,]{0,39}"  # more digits than any limit needs, fewer than int() refuses
 _SIZE = re.compile(rf"({_WHOLE})(?:\.([0-9]{{1,40}}))?\s*([A-Za-z]*)")
-_SHOWN = ("kB", "MB", "GB", "TB", "PB", "EB")
 _NO_LIMIT = "none"
 
 
@@ -186,9 +185,9 @@ def shown(number: int) -> str:
         return exact
     power = 1
     # What would be rounded to 1000.0 takes the next unit.
-    while power < len(_SHOWN) and number / 1000**power >= 999.95:  # noqa: PLR2004
+    while power < len(_DECIMAL) - 1 and number / 1000**power >= 999.95:  # noqa: PLR2004
         power += 1
-    return f"{exact} ({number / 1000**power:.1f} {_SHOWN[power - 1]})"
+    return f"{exact} ({number / 1000**power:.1f} {_DECIMAL[power]})"
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:

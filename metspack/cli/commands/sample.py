@@ -55,7 +55,7 @@ def copy_sample(name: str, folder: Path) -> list[Path]:
     """
     if name not in _FILES:
         raise ConfigError(f"there is no sample {name!r}", hint=f"The samples are: {', '.join(_FILES)}.")
-    contents = {folder / file: _content(resources.sample_folder(name), file) for file in _FILES[name]}
+    contents = {folder / file: _content(resources.root() / "samples" / name, file) for file in _FILES[name]}
     there = {path for path, content in contents.items() if _is_there(path, content)}
     writing.make_directories(folder)
     for path, content in contents.items():

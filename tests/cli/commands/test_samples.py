@@ -96,5 +96,5 @@ def test_resources_come_from_the_checkout_or_else_from_the_package(tmp_path: Pat
     package = tmp_path / "metspack"
     (package / "_data").mkdir(parents=True)
     assert resources.root(package) == package / "_data"
-    with reading.opening(resources.sample_folder("northwind"), ("Northwind.siard",)) as descriptor:
+    with reading.opening(resources.root() / "samples" / "northwind", ("Northwind.siard",)) as descriptor:
         assert next(reading.chunks(descriptor))[:4] == b"PK\x03\x04"
