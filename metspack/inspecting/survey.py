@@ -9,7 +9,7 @@ from enum import Enum, unique
 from functools import lru_cache
 
 from metspack.locations.errors import Losses
-from metspack.locations.statement import folder_reference
+from metspack.locations.statement import folders
 from metspack.model import LobPlace, LobRun
 from metspack.siard.metadata import Table
 from metspack.siard.tables import Tally
@@ -88,7 +88,7 @@ def by_table(
 
 def level(text: str | None) -> Level:
     """Return a lobFolder of metadata.xml with the kind of location it gives."""
-    kind = _kind(folder_reference, "a lobFolder", text)
+    kind = _kind(lambda: next(iter(folders("a lobFolder", text)), None))
     return kind, "" if text is None or kind is LevelKind.NIL else text
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from metspack.layouts.names import SEG, SIARD
 from metspack.locations import Convention
@@ -15,7 +16,7 @@ from metspack.locations.statement import (
     Levels,
     Place,
     database_folder,
-    folder_reference,
+    folders,
     is_content,
     local_folders,
     local_texts,
@@ -134,27 +135,18 @@ def _stated_of_field(levels: Levels, file: Reference) -> Candidate | None:
 # --- The zip's root and ".." from there: A, D, E, G, H --------------------------------------------------
 
 
-def _whole_chain(levels: Levels, file: Reference) -> Candidate | None:
-    return _in_archive(levels, database_folder(levels), local_folders(levels), file)
+def _no_folders(_levels: Levels) -> list[Reference]:
+    return []
 
 
-def _innermost_below_database(levels: Levels, file: Reference) -> Candidate | None:
-    return _in_archive(levels, database_folder(levels), local_folders(levels)[-1:], file)
+def _innermost(levels: Levels) -> list[Reference]:
+    return local_folders(levels)[-1:]
 
 
-def _column_chain(levels: Levels, file: Reference) -> Candidate | None:
-    chain = local_folders(levels)
-    return _in_archive(levels, [], chain, file) if chain else None
-
-
-def _innermost(levels: Levels, file: Reference) -> Candidate | None:
-    chain = local_folders(levels)
-    return _in_archive(levels, [], chain[-1:], file) if chain else None
-
-
-def _in_archive(
-    levels: Levels, database: Sequence[Reference], chain: Sequence[Reference], file: Reference
-) -> Candidate:
+def _in_archive(above: _Folders, below: _Folders, levels: Levels, file: Reference) -> Candidate | None:
+    database, chain = above(levels), below(levels)
+    if above is _no_folders and not chain:
+        return None
     used = (*database, *chain, file)
     place = from_zip_root(used)
     if place.absolute or not chain:
@@ -202,24 +194,18 @@ def _below_content(levels: Levels, file: Reference) -> Candidate | None:
 # --- The folder of SIARD 1.0 and 2.0: I -----------------------------------------------------------------
 
 
-def _folder_of_table(levels: Levels, file: Reference) -> Candidate | None:
-    return _by_folder(levels, file, [_relative(*levels.table.split("/"))])
+def _folder_of_table(levels: Levels) -> list[Reference]:
+    return [_relative(*levels.table.split("/"))]
 
 
-def _folder_of_zip(levels: Levels, file: Reference) -> Candidate | None:
-    return _by_folder(levels, file, []) if levels.folder else None
-
-
-def _folder_of_database(levels: Levels, file: Reference) -> Candidate | None:
-    return _by_folder(levels, file, database_folder(levels)) if levels.folder else None
-
-
-def _by_folder(levels: Levels, file: Reference, base: Sequence[Reference]) -> Candidate | None:
-    folder = folder_reference("the column's folder", levels.folder)
-    below = (*(local_folders(levels) if folder is None else (folder,)), file)
-    if any(each.kind is not Kind.RELATIVE or each.segments[:1] == ("..",) for each in (*base, *below)):
+def _by_folder(above: _Folders, levels: Levels, file: Reference) -> Candidate | None:
+    if not levels.folder and above is not _folder_of_table:
         return None
-    return _put(Convention.I, from_zip_root((*base, *below)), below)
+    below = (*(folders("the column's folder", levels.folder) or local_folders(levels)), file)
+    used = (*above(levels), *below)
+    if any(each.kind is not Kind.RELATIVE or each.segments[:1] == ("..",) for each in used):
+        return None
+    return _put(Convention.I, from_zip_root(used), below)
 
 
 # --- Absolute ones: B, K --------------------------------------------------------------------------------
@@ -243,27 +229,23 @@ def _package(levels: Levels, file: Reference) -> Candidate | None:
 # --- Guesses: paths from a folder in the file system ------------------------------------------------------
 
 
-def _make_way(
-    convention: Convention, kept: Callable[[Sequence[str]], tuple[str, ...]], folders: _Folders
-) -> Way:
-    """Return a rule that joins ``folders`` and a cell's reference, shortened by ``kept``."""
-
-    def way(levels: Levels, file: Reference) -> Candidate | None:
-        used = (*folders(levels), file)
-        absolute, _drive, segments = chained(used)
-        if absolute and convention is Convention.SIARD_FOLDER:
-            return None
-        return _candidate(convention, Place(inside=False, segments=kept(segments)), used)
-
-    return way
+def _guess(
+    convention: Convention,
+    kept: Callable[[Sequence[str]], tuple[str, ...]],
+    above: _Folders,
+    levels: Levels,
+    file: Reference,
+) -> Candidate | None:
+    """Join the folders ``above`` and a cell's reference, shortened by ``kept``."""
+    used = (*above(levels), file)
+    absolute, _drive, segments = chained(used)
+    if absolute and convention is Convention.SIARD_FOLDER:
+        return None
+    return _candidate(convention, Place(inside=False, segments=kept(segments)), used)
 
 
 def _all_folders(levels: Levels) -> list[Reference]:
     return [*database_folder(levels), *local_folders(levels)]
-
-
-def _no_folders(_levels: Levels) -> list[Reference]:
-    return []
 
 
 _BASES: tuple[_Folders, ...] = (_all_folders, local_folders, _no_folders)
@@ -271,19 +253,21 @@ _BASES: tuple[_Folders, ...] = (_all_folders, local_folders, _no_folders)
 WAYS: tuple[Way, ...] = (
     _stated,
     _stated_of_field,
-    _whole_chain,
-    _innermost_below_database,
+    partial(_in_archive, database_folder, local_folders),
+    partial(_in_archive, database_folder, _innermost),
     _zip_root,
-    _column_chain,
-    _innermost,
+    partial(_in_archive, _no_folders, local_folders),
+    partial(_in_archive, _no_folders, _innermost),
     _below_content,
-    _folder_of_table,
-    _folder_of_zip,
-    _folder_of_database,
+    *(partial(_by_folder, used) for used in (_folder_of_table, _no_folders, database_folder)),
     _absolute,
     _package,
-    *(_make_way(Convention.SIARD_FOLDER, kept, used) for used in _BASES for kept in (collapsed, stripped)),
-    *(_make_way(Convention.LOB_ROOT, stripped, used) for used in _BASES),
+    *(
+        partial(_guess, Convention.SIARD_FOLDER, kept, used)
+        for used in _BASES
+        for kept in (collapsed, stripped)
+    ),
+    *(partial(_guess, Convention.LOB_ROOT, stripped, used) for used in _BASES),
 )
 """All rules in the order of trying; each raises ``SourceError`` for bad levels."""
 

@@ -109,13 +109,12 @@ def cell_reference(file: str) -> Reference:
     return _reference("the cell's file", file)
 
 
-@lru_cache(maxsize=1024)  # a column has one lobFolder and perhaps millions of cells
-def folder_reference(where: str, text: str | None) -> Reference | None:
-    """Return the reference in a lobFolder, or None for a nil or blank one.
+def folders(where: str, *texts: str | None) -> list[Reference]:
+    """Return the references in lobFolders, without those of nil and blank ones.
 
     Raises ``ReferenceRefused``, whose message begins with ``where``.
     """
-    return None if text is None or not text.strip(WHITE_SPACE) else _reference(where, text)
+    return [_folder(where, each) for each in texts if each is not None and each.strip(WHITE_SPACE)]
 
 
 _OF_SHARES = {"host", "unc"}
@@ -130,6 +129,9 @@ def _reference(where: str, text: str) -> Reference:
         raise ReferenceRefused(f"{where}: {error.message}", rule=error.rule, hint=error.hint) from None
 
 
+_folder = lru_cache(maxsize=1024)(_reference)  # a column has one lobFolder and perhaps millions of cells
+
+
 _CONTENT = re.compile(r"\s*(?:\.[/\\])?content[/\\]?\s*")
 
 
@@ -140,8 +142,7 @@ def is_content(levels: Levels) -> bool:
 
 def database_folder(levels: Levels) -> list[Reference]:
     """Return a list of the database's lobFolder, empty if that is nil or blank."""
-    found = folder_reference("the database's lobFolder", levels.database)
-    return [] if found is None else [found]
+    return folders("the database's lobFolder", levels.database)
 
 
 def local_texts(levels: Levels) -> list[str]:
@@ -151,11 +152,7 @@ def local_texts(levels: Levels) -> list[str]:
 
 def local_folders(levels: Levels) -> list[Reference]:
     """Return the references in the lobFolders of column and fields, from the column inwards."""
-    return [
-        found
-        for each in local_texts(levels)
-        if (found := folder_reference("the column's lobFolder", each)) is not None
-    ]
+    return folders("the column's lobFolder", levels.column, *levels.fields)
 
 
 # --- The table ----------------------------------------------------------------------------------------
@@ -175,34 +172,25 @@ def located(
     """
     if cell is None:
         return None
-    base = folder_reference("the database's lobFolder", database)
-    folders = [
-        folder
-        for where, text in (("the column's lobFolder", column), *(("a field's lobFolder", f) for f in fields))
-        if (folder := folder_reference(where, text)) is not None
-    ]
+    base = folders("the database's lobFolder", database)
+    local = folders("the column's lobFolder", column) + folders("a field's lobFolder", *fields)
     file = cell_reference(cell)
-    # One absolute folder makes the whole chain absolute.
-    local = max((_level(each) for each in folders), key=_REACH.__getitem__, default=LevelLocation.NIL)
-    levels = (_level(base), local, _level(file))
+    levels = (_level(base), _level(local), _level([file]))
     found = outcome(*levels)
     if found is Outcome.ERROR or file.is_folder:
         raise _error(cell, *levels)
     if found is Outcome.INSIDE:
         return Place(inside=True, segments=walked((), file.segments))
     place = Place(inside=False, segments=())
-    for each in (*(() if base is None else (base,)), *folders, file):
+    for each in (*base, *local, file):
         place = _below(place, each)
     return place
 
 
-_REACH = {LevelLocation.NIL: 0, LevelLocation.RELATIVE: 1, LevelLocation.ABSOLUTE: 2}
-
-
-def _level(reference: Reference | None) -> LevelLocation:
-    if reference is None:
-        return LevelLocation.NIL
-    return LevelLocation.RELATIVE if reference.kind is Kind.RELATIVE else LevelLocation.ABSOLUTE
+def _level(chain: Sequence[Reference]) -> LevelLocation:
+    if any(each.kind is not Kind.RELATIVE for each in chain):  # which makes the whole chain absolute
+        return LevelLocation.ABSOLUTE
+    return LevelLocation.RELATIVE if chain else LevelLocation.NIL
 
 
 def _below(base: Place, reference: Reference) -> Place:

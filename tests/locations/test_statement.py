@@ -9,7 +9,7 @@ from metspack.locations.statement import (
     LevelLocation,
     LocationError,
     Outcome,
-    folder_reference,
+    folders,
     located,
     outcome,
 )
@@ -208,8 +208,7 @@ def test_any_levels_give_a_place_or_none_or_an_error(draw: bytes) -> None:
 
 
 def test_a_folder_on_a_share_has_the_share_as_its_drive() -> None:
-    found = folder_reference("lobFolder of column 4", r"\\srv01\archive\lobs")
-    assert found is not None
+    (found,) = folders("lobFolder of column 4", r"\\srv01\archive\lobs")
     assert (found.drive, found.segments) == (r"\\SRV01\ARCHIVE", ("lobs",))
     with pytest.raises(ReferenceRefused, match="lobFolder of column 4: "):
-        folder_reference("lobFolder of column 4", "https://srv01/archive/lobs")
+        folders("lobFolder of column 4", "https://srv01/archive/lobs")
