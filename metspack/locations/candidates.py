@@ -126,10 +126,6 @@ class Candidates:
         made = self._made.get(plain[1])
         return self._first(file, plain, refusals) if made is None else _named_anew(made, plain[2])
 
-    def by_way(self, way: int) -> Candidate | None:
-        """Return the place that the rule ``way`` gives for ``PLAIN_NAME``, or None."""
-        return candidate(replace(self.levels, file=PLAIN_NAME), way)
-
     def _first(
         self, file: str, plain: re.Match[str], refusals: list[SourceError]
     ) -> Generator[Candidate, None, None]:

@@ -17,7 +17,7 @@ from typing import Protocol
 from metspack.errors import SourceError
 from metspack.files.paths import Names, path_of
 from metspack.locations import Convention, splitparts
-from metspack.locations.candidates import PLAIN_NAME, Candidate, Candidates, renamed
+from metspack.locations.candidates import PLAIN_NAME, Candidate, Candidates, candidate, renamed
 from metspack.locations.search import Hit, Search, Tried
 from metspack.locations.statement import LocationError, Place, local_texts
 from metspack.model import CellRun, Digest, Extent, FileExtent, LobCell, ZipExtent
@@ -38,35 +38,27 @@ class ListedFiles(Protocol):
 
     def names(self, base: Sequence[str], place: Place) -> Names | None:
         """Return the names of a place outside the archive in ``base``, or None outside the package."""
-        ...
 
     def file(self, path: bytes) -> tuple[bytes, int] | None:
         """Return the path and the bytes of the file that a path means, or None without such a file."""
-        ...
 
     def all_files(self, paths: Sequence[bytes]) -> tuple[list[bytes], list[int]] | None:
         """Return the paths and bytes of the files that all paths mean, or None."""
-        ...
 
     def may_hold(self, folder: bytes) -> bool:
         """Return whether there may be a file below a folder, which ends with its slash."""
-        ...
 
     def lob_folders(self, folder: Names, siard: str, /) -> list[str]:
         """Return the names of LOB folders in a folder, except those of other archives."""
-        ...
 
     def is_listed(self, path: bytes, digest: Digest) -> bool:
         """Return whether METS gives the file this digest."""
-        ...
 
     def is_named(self, path: bytes, lob: str) -> bool:
         """Return whether METS has the file under a LOB's ID."""
-        ...
 
     def have_one_digest(self, path: bytes, other: bytes) -> bool:
         """Return whether two files have the same digest in METS."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +189,7 @@ class ListedSearch:
         if column.is_led_out:
             column.prefix = None
             column.is_sole.clear()
-            way = None if column.way is None else column.candidates.by_way(column.way)
+            way = None if column.way is None else candidate(column.candidates.levels, column.way)
             # Inside, each cell decides the convention; a renamed folder gives several places.
             if way is not None and not way.place.inside and way.renamed is None:
                 # An earlier rule may lead to the same place.

@@ -91,7 +91,7 @@ def mapping_beside(folder: Path) -> tuple[Mapped, str]:
     return mapping, ""
 
 
-def _read(descriptor: int) -> tuple[Mapped, int, LineRefused | None]:
+def _read(descriptor: int) -> tuple[Mapped, int, SourceError | None]:
     """Read and close a mapping file; return the mapping, the lines read, the last one's error."""
     found: dict[tuple[str, ...], Reference] = {}
     number = 0
@@ -101,18 +101,15 @@ def _read(descriptor: int) -> tuple[Mapped, int, LineRefused | None]:
             try:
                 if (mapped := parsed_line(line)) is not None:
                     _put(found, *mapped)
-            except LineRefused as refused:
+            except (LineRefused, ReferenceRefused) as refused:
                 return {}, number, refused
     return found, number, None
 
 
 def _put(found: dict[tuple[str, ...], Reference], folder: tuple[str, ...], uri: str) -> None:
-    try:
-        target = parsed(uri)
-        if target.kind is not Kind.RELATIVE:
-            walked((), target.segments)
-    except ReferenceRefused as refused:
-        raise LineRefused(refused.message, hint=refused.hint) from None
+    target = parsed(uri)
+    if target.kind is not Kind.RELATIVE:
+        walked((), target.segments)
     if found.setdefault(folder, target) != target:
         raise LineRefused(
             f"maps {shown('/'.join(folder))}, which another line maps elsewhere",

@@ -8,7 +8,7 @@ that a package lists.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from metspack.errors import SourceError
@@ -55,31 +55,24 @@ class LobPlaces(Protocol[SpotT]):
 
     def spots(self, candidate: Candidate) -> Iterator[tuple[SpotT, Names] | Tried]:
         """Yield the spots that a candidate means, each with the names there; refused ones as tried."""
-        ...
 
     def look(self, spot: SpotT) -> splitparts.Look:
         """Return the look-up of a file or an entry by its names."""
-        ...
 
     def wholes(self, spot: SpotT, names: Names) -> Sequence[Extent]:
         """Return the files or entries with exactly these names; raises ``SourceError`` for others."""
-        ...
 
     def confirmed(self, hits: Sequence[Hit]) -> Iterator[Hit]:
         """Yield the hits that digests confirm for the cell, the surest first."""
-        ...
 
     def have_same_bytes(self, one: Hit, other: Hit) -> bool:
         """Return whether two hits are certain to have the same bytes."""
-        ...
 
     def identity(self, extent: Extent) -> object:
         """Return the identity of an extent's bytes: the same for one file found in two ways."""
-        ...
 
     def shown(self, spot: SpotT, names: Names, extent: Extent | None = None, /) -> str:
         """Return a place, or that of an extent there, for messages."""
-        ...
 
 
 class Search(Generic[SpotT]):
@@ -129,7 +122,7 @@ class Search(Generic[SpotT]):
         try:
             found = list(self._at(candidate, spot, names, wide=wide))
         except SourceError as problem:
-            self._note(candidate, spot, names, problem=problem)
+            self.tried.append(Tried(candidate, self._places.shown(spot, names), spot, names, problem))
             return []
         if not found:
             self.empty.append(Tried(candidate, self._places.shown(spot, names), spot, names))
@@ -140,7 +133,8 @@ class Search(Generic[SpotT]):
                 fitting.append(each)
             else:
                 self.misfits.append(each)
-                self._note(candidate, spot, names, extent=each.extents[0], size=each.size)
+                where = self._places.shown(spot, names, each.extents[0])
+                self.tried.append(Tried(candidate, where, spot, names, size=each.size))
         return fitting
 
     def _at(self, candidate: Candidate, spot: SpotT, names: Names, *, wide: bool) -> Iterator[Hit]:
@@ -155,19 +149,6 @@ class Search(Generic[SpotT]):
     def fits(self, size: int) -> bool:
         """Return whether a number of bytes may be that of the cell's LOB."""
         return self._candidates.fits(size, self._cell.length)
-
-    def _note(
-        self,
-        candidate: Candidate,
-        spot: SpotT,
-        names: Names,
-        *,
-        problem: SourceError | None = None,
-        extent: Extent | None = None,
-        size: int | None = None,
-    ) -> None:
-        where = self._places.shown(spot, names, extent)
-        self.tried.append(Tried(candidate, where, spot, names, problem, size))
 
     def _decided(self, hits: list[Hit]) -> Hit:
         """Return the hit that is the LOB, or the first of several that differ, with its rivals."""
@@ -198,5 +179,5 @@ class Search(Generic[SpotT]):
             try:
                 splitparts.check_no_later_part(self._places.look(each.spot), each.names)
             except SourceError as problem:
-                self._note(each.candidate, each.spot, each.names, problem=problem)
+                self.tried.append(replace(each, problem=problem))
                 return

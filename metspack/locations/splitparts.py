@@ -100,7 +100,7 @@ def check_no_later_part(look: Look, path: Names) -> None:
 
 def _collected(look: Look, path: Names, style: Style, fits: Callable[[int], bool]) -> tuple[Extent, ...]:
     here, extents = path, list[Extent]()
-    while (hit := _one(look, here, style, style.first + len(extents))) is not None:
+    while (hit := _one(look, here, style, style.spelled(style.first + len(extents)))) is not None:
         here, extent = hit
         extents.append(extent)
     missing = style.first + len(extents)
@@ -110,33 +110,26 @@ def _collected(look: Look, path: Names, style: Style, fits: Callable[[int], bool
             if look(_part(beyond, suffix)) is not None:
                 raise _missing(path, style.suffix(missing), f"{suffix} exists")
     if style.last is not None:
-        end = _there(look, here, style, (style.last,))
-        if len(end) > 1:
-            raise twice([shown("/".join(each)) for each, _extent in end])
-        if end:
-            extents.append(end[0][1])
+        if (end := _one(look, here, style, (style.last,))) is not None:
+            extents.append(end[1])
         elif not fits(sum(extent.size for extent in extents)):
             raise _missing(path, style.suffix(missing), f"the last, {style.last}, is missing too")
     return tuple(extents)
 
 
-def _one(look: Look, here: Names, style: Style, number: int) -> tuple[Names, Extent] | None:
+def _one(look: Look, here: Names, style: Style, suffixes: tuple[str, ...]) -> tuple[Names, Extent] | None:
     """Return a part in this segment or the next, and the whole's path in that segment, or None.
 
-    Raises ``TooMany`` for a part in both.
+    Raises ``TooMany`` for a part in both, or with two of the suffixes.
     """
-    hits = _there(look, here, style, style.spelled(number))
+    names = [_part(each, suffix) for each in (here, *_following(here, style, 1)) for suffix in suffixes]
+    hits = [(each, extent) for each in names if (extent := look(each)) is not None]
     if len(hits) > 1:
         raise twice([shown("/".join(each)) for each, _extent in hits])
     if not hits:
         return None
     found_at, extent = hits[0]
     return (*found_at[:-1], here[-1]), extent
-
-
-def _there(look: Look, here: Names, style: Style, suffixes: tuple[str, ...]) -> list[tuple[Names, Extent]]:
-    names = [_part(each, suffix) for each in (here, *_following(here, style, 1)) for suffix in suffixes]
-    return [(each, extent) for each in names if (extent := look(each)) is not None]
 
 
 def _following(path: Names, style: Style, most: int) -> Iterator[Names]:

@@ -346,10 +346,10 @@ def test_a_length_counts_characters_unless_the_innermost_type_has_none(
 
 
 def test_the_one_place_of_a_way_stands_for_every_plain_name() -> None:
-    column = Candidates(replace(PLAIN, column="../x_lobs/"))
-    for each in candidates(replace(PLAIN, column="../x_lobs/", file="x")):
-        assert column.by_way(each.way) == each
-    assert column.by_way(11) is None
+    levels = replace(PLAIN, column="../x_lobs/", file=Candidates.of_field([], None, TABLE).levels.file)
+    for each in candidates(replace(levels, file="x")):
+        assert candidate(levels, each.way) == each
+    assert candidate(levels, 11) is None
 
 
 @tabled
