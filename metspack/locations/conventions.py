@@ -50,6 +50,7 @@ class Candidate:
 
 Way = Callable[[Levels, Reference], Candidate | None]
 _Folders = Callable[[Levels], Sequence[Reference]]
+_Kept = Callable[[Sequence[str]], tuple[str, ...]]
 
 
 def _relative(*names: str) -> Reference:
@@ -230,11 +231,7 @@ def _package(levels: Levels, file: Reference) -> Candidate | None:
 
 
 def _guess(
-    convention: Convention,
-    kept: Callable[[Sequence[str]], tuple[str, ...]],
-    above: _Folders,
-    levels: Levels,
-    file: Reference,
+    convention: Convention, kept: _Kept, above: _Folders, levels: Levels, file: Reference
 ) -> Candidate | None:
     """Join the folders ``above`` and a cell's reference, shortened by ``kept``."""
     used = (*above(levels), file)

@@ -212,17 +212,13 @@ class Granted:
         folder = self.roots[spot.root], spot.path[:-1]
         with suppress(OSError):
             found = [each for each in reading.statuses(*folder, names) if each is not None]
-            is_plain = len(found) == len(names) and not self._are_beside(spot, names, suffixes)
-            return found if is_plain else None
+            if len(found) < len(names):
+                return None
+            if not self._may_hold(spot.root, spot.path[:-1], suffixes):  # which reads a folder once
+                return found
+            beside = [name + each for name in names for each in suffixes]
+            return None if reading.names_there(*folder, beside) else found
         return None
-
-    def _are_beside(self, spot: Spot, names: Sequence[str], suffixes: tuple[str, ...]) -> bool:
-        """Return whether one of the names with a suffix exists in the folder of a spot."""
-        folder = spot.path[:-1]
-        if not self._may_hold(spot.root, folder, suffixes):  # which reads a folder once
-            return False
-        wanted = [name + each for name in names for each in suffixes]
-        return bool(reading.names_there(self.roots[spot.root], folder, wanted))
 
     def _find_suffix(self, root: int, path: tuple[str, ...], suffixes: tuple[str, ...]) -> bool:
         """Return whether a folder has a name with one of these suffixes, or cannot be listed."""
@@ -244,8 +240,8 @@ class Granted:
             with self._folder(root, path):
                 return False
         except OSError as error:
-            found = error.errno in _ABSENT and bool(path)
-            return found and self._obstruction(Spot(root=root, path=path)) is None
+            is_absent = error.errno in _ABSENT and bool(path)
+            return is_absent and self._obstruction(Spot(root=root, path=path)) is None
 
     def _note_miss(self, folder: tuple[int, tuple[str, ...]]) -> None:
         """Count a failed look-up in a folder; after many, list the folder."""

@@ -275,9 +275,8 @@ class ListedSearch:
         yield names
         yield from () if names is None else self._mapped(names)
 
-    def _is_sole(self, column: ColumnSearch, file: str) -> bool:
-        """Return whether all other places that a plain cell may mean have empty folders."""
-        folder = file[: file.rfind("/") + 1]
+    def _is_sole(self, column: ColumnSearch, folder: str) -> bool:
+        """Return whether all other places that plain cells with a folder may mean have empty ones."""
         if folder not in column.is_sole:
             if len(column.is_sole) >= _FOLDERS_KEPT:
                 column.is_sole.clear()

@@ -44,10 +44,6 @@ class _PackCandidate:
     obstacle: str = ""
 
 
-_Level = tuple[list[_PackCandidate], bool]
-"""The packed files that can replace a folder, and whether the folder exists."""
-
-
 class Packed:
     """The packed segments below the granted roots, opened on first use; for one thread.
 
@@ -139,7 +135,8 @@ class Packed:
                 break
         return tuple(found)
 
-    def _find_level(self, root: int, path: Names) -> _Level:
+    def _find_level(self, root: int, path: Names) -> tuple[list[_PackCandidate], bool]:
+        """Return the packed files that can replace a folder, and whether the folder exists."""
         *above, name = path
         stem = unpacked_name(os.fsencode(name)) or b""
         try:

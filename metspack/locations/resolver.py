@@ -25,7 +25,6 @@ from metspack.locations.candidates import Candidate, Candidates
 from metspack.locations.disksearch import Column, Sources, located
 from metspack.locations.grantedroots import Granted, Mapped, Spot
 from metspack.locations.packedsegments import Packed
-from metspack.locations.search import Hit
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.locations.statement import Place
 from metspack.model import SMALL, CellRun, Extent, ExtentColumns, LobCell, ZipExtent
@@ -91,9 +90,10 @@ class Resolver(Closable):
         budgets: Budgets = Budgets(),  # noqa: B008 - frozen
         version: str = "",
     ) -> None:
-        self._tree = tree
         granted = Granted(roots, drives, mapping, divided)
-        self._packed = Packed(granted.roots, budgets)
+        self.roots = granted.roots
+        """The granted roots as ``FileExtent.root`` numbers them, those of drives last."""
+        self._packed = Packed(self.roots, budgets)
         self._sources = Sources(tree=tree, granted=granted, packed=self._packed, siard=siard_name)
         self._given_roots, self._drives = tuple(roots), drives
         self._like = partial(
@@ -110,12 +110,11 @@ class Resolver(Closable):
         self._lob_folder = lob_folder
         self._literal = version.startswith("1.")
         self._columns: dict[tuple[str, str], Column] = {}
-        self._counts: Counter[tuple[str, str, Convention]] = Counter()
+        self.tally: Counter[tuple[str, str, Convention]] = Counter()
+        """The numbers of LOBs located by another convention than the statement's.
 
-    @property
-    def roots(self) -> tuple[Path, ...]:
-        """The granted roots as ``FileExtent.root`` numbers them, those of drives last."""
-        return self._sources.granted.roots
+        The keys are table path, cell path (without numbers of array elements) and convention.
+        """
 
     @property
     def packed(self) -> tuple[HeldMedium, ...]:
@@ -141,28 +140,16 @@ class Resolver(Closable):
         """Close the packed segments; the caller closes the tree."""
         self._packed.close()
 
-    def tally(self) -> Mapping[tuple[str, str, Convention], int]:
-        """Return the numbers of LOBs located by another convention than the statement's.
-
-        The keys are table path, cell path (without numbers of array elements) and convention.
-        """
-        return self._counts
-
-    def recount(self) -> None:
-        """Reset the numbers of ``tally``."""
-        self._counts.clear()
-
     def named_in_full(self, table: Table, run: CellRun) -> ExtentColumns | None:
         """Return sizes and extents of the entries that cells name in full, or None.
 
         They are columns of a ``LobRun``. The result is None unless each cell names an entry of at most
         ``SMALL`` bytes, and as many bytes as the cell's length, if any.
         """
-        column = self._column(table, run.cell)
-        candidates = column.candidates
-        if not candidates.is_inside or self._tree is None or not are_plain(run.files):
+        tree = self._sources.tree
+        if not self._column(table, run.cell).candidates.is_inside or tree is None or not are_plain(run.files):
             return None
-        found = self._tree.columns(run.files)
+        found = tree.columns(run.files)
         if found is None or max(found[0]) > SMALL or (run.lengths and found[0] != run.lengths):
             return None
         return found
@@ -187,8 +174,25 @@ class Resolver(Closable):
         if found is not None:
             return found
         hit = located(self._sources, table, column, cell)
-        self._count(column, hit.candidate.convention)
-        return _accepted(column, cell, hit)
+        convention = hit.candidate.convention
+        self._count(column, convention)
+        warnings = []
+        if not convention.is_statement:
+            warnings.append(
+                f"located by convention {convention.letter} ({convention.title}) instead of the DILCIS "
+                "Board's rule"
+            )
+        if not candidates.fits(hit.size, cell.length):
+            warnings.append(
+                f"has {hit.size:,} bytes though its cell says {cell.length:,}; its digest is right"
+            )
+        return Resolution(
+            extents=hit.extents,
+            size=hit.size,
+            convention=convention,
+            repairs=hit.candidate.repairs,
+            warnings=tuple(warnings),
+        )
 
     def stated_files(
         self, table: Table, path: str, files: Sequence[str], lengths: Sequence[int | None]
@@ -243,7 +247,7 @@ class Resolver(Closable):
 
     def advised(self) -> tuple[str, ...]:
         """Return the different results of ``advice`` so far, in their order."""
-        return self._advisor.given()
+        return tuple(dict.fromkeys(filter(None, self._advisor.found.values())))
 
     def granting(
         self, roots: Sequence[Path] = (), drives: Mapping[str, Path] = MappingProxyType({})
@@ -271,7 +275,7 @@ class Resolver(Closable):
 
     def _entry(self, column: Column, cell: LobCell, name: str, convention: Convention) -> Resolution | None:
         """Return and count the entry with a name if it may be the cell's LOB, or return None."""
-        extent = None if self._tree is None else self._tree.extent(name)
+        extent = None if self._sources.tree is None else self._sources.tree.extent(name)
         if extent is None or not column.candidates.fits(extent.size, cell.length):
             return None
         self._count(column, convention)
@@ -293,7 +297,7 @@ class Resolver(Closable):
 
     def _count(self, column: Column, convention: Convention) -> None:
         if not convention.is_statement:
-            self._counts[column.table, column.cell, convention] += 1
+            self.tally[column.table, column.cell, convention] += 1
 
 
 def names_together(files: Sequence[str]) -> list[str]:
@@ -314,11 +318,8 @@ class _Advisor:
         self._resolver = resolver
         self._sources = sources
         self._folders: list[Spot] | None = None
-        self._found: dict[str, str] = {}
+        self.found: dict[str, str] = {}
         self._tries: Counter[str] = Counter()
-
-    def given(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(filter(None, self._found.values())))
 
     def advice(self, table: Table, cell: LobCell, column: Column) -> str:
         places = (each.place for each in column.candidates.of(cell.file, []))
@@ -327,12 +328,12 @@ class _Advisor:
             return ""
         key = place.drive or f"/{place.segments[0]}"
         is_new = key not in self._tries
-        if self._found.get(key) or self._tries[key] >= _TRIES or (is_new and len(self._tries) >= _ADVISED):
-            return self._found.get(key, "")
+        if self.found.get(key) or self._tries[key] >= _TRIES or (is_new and len(self._tries) >= _ADVISED):
+            return self.found.get(key, "")
         self._tries[key] += 1
         sentences = self._sentences(table, cell, column, place)
-        self._found[key] = next((each for each in sentences if each.isprintable()), "")
-        return self._found[key]
+        self.found[key] = next((each for each in sentences if each.isprintable()), "")
+        return self.found[key]
 
     def _sentences(self, table: Table, cell: LobCell, column: Column, place: Place) -> Iterator[str]:
         """Yield sentences with options, each tried, by which the LOB is found."""
@@ -377,23 +378,3 @@ class _Advisor:
 
 def _add(option: str) -> str:
     return f"The LOB lies in a granted folder, elsewhere than the archive says: add {option}."
-
-
-def _accepted(column: Column, cell: LobCell, hit: Hit) -> Resolution:
-    """Return the resolution of a hit."""
-    convention = hit.candidate.convention
-    warnings = []
-    if not convention.is_statement:
-        warnings.append(
-            f"located by convention {convention.letter} ({convention.title}) instead of the DILCIS "
-            "Board's rule"
-        )
-    if not column.candidates.fits(hit.size, cell.length):
-        warnings.append(f"has {hit.size:,} bytes though its cell says {cell.length:,}; its digest is right")
-    return Resolution(
-        extents=hit.extents,
-        size=hit.size,
-        convention=convention,
-        repairs=hit.candidate.repairs,
-        warnings=tuple(warnings),
-    )

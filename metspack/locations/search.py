@@ -100,27 +100,26 @@ class Search(Generic[SpotT]):
         for each in self._candidates.of(self._cell.file, self.refusals):
             if hits and each.convention is Convention.RENAMED:
                 continue  # a renamed folder counts only where the folder of this archive does not exist
-            for here in self._hits(each):
-                if each.stated:
-                    return self._decided(here)
-                hits += here
+            for place in self._places.spots(each):
+                if isinstance(place, Tried):
+                    self.tried.append(place)
+                elif here := self._fitting(each, *place):  # several where its folder is packed as well
+                    if each.stated:
+                        return self._decided(here)
+                    hits += here
         return self._decided(hits) if hits else self._unusually_numbered()
 
-    def _hits(self, candidate: Candidate) -> Iterator[list[Hit]]:
-        """Yield the hits at each place of a candidate that has any.
-
-        A place has several hits if its folder exists both unpacked and packed.
-        """
-        for place in self._places.spots(candidate):
-            if isinstance(place, Tried):
-                self.tried.append(place)
-            elif fitting := self._fitting(candidate, *place):
-                yield fitting
-
     def _fitting(self, candidate: Candidate, spot: SpotT, names: Names, *, wide: bool = False) -> list[Hit]:
-        """Return the fitting hits at a place; record others as misfits, and the place as tried."""
+        """Return the fitting hits at a place; record others as misfits, and the place as tried.
+
+        These are files or entries, or else the parts of one.
+        """
         try:
-            found = list(self._at(candidate, spot, names, wide=wide))
+            wholes = () if wide else self._places.wholes(spot, names)
+            found = [Hit(candidate=candidate, names=names, extents=(each,), is_whole=True) for each in wholes]
+            look = self._places.look(spot)
+            if not found and (parts := splitparts.found(look, names, self.fits, wide=wide)):
+                found.append(Hit(candidate=candidate, names=names, extents=parts, is_whole=False))
         except SourceError as problem:
             self.tried.append(Tried(candidate, self._places.shown(spot, names), spot, names, problem))
             return []
@@ -136,15 +135,6 @@ class Search(Generic[SpotT]):
                 where = self._places.shown(spot, names, each.extents[0])
                 self.tried.append(Tried(candidate, where, spot, names, size=each.size))
         return fitting
-
-    def _at(self, candidate: Candidate, spot: SpotT, names: Names, *, wide: bool) -> Iterator[Hit]:
-        """Yield the possible LOBs at a place: files or entries, or else the parts of one."""
-        wholes = () if wide else self._places.wholes(spot, names)
-        for each in wholes:
-            yield Hit(candidate=candidate, names=names, extents=(each,), is_whole=True)
-        pieces = () if wholes else splitparts.found(self._places.look(spot), names, self.fits, wide=wide)
-        if pieces:
-            yield Hit(candidate=candidate, names=names, extents=pieces, is_whole=False)
 
     def fits(self, size: int) -> bool:
         """Return whether a number of bytes may be that of the cell's LOB."""

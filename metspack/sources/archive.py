@@ -470,7 +470,7 @@ class Archive(Closable):
 
     def found(self, read: Callable[[int], None] | None = None) -> Iterator[FoundLobs]:
         """Yield every LOB as ``lob_runs`` does, and all errors, those about tables too."""
-        self.resolver.recount()
+        self.resolver.tally.clear()
         self.repairs.clear()
         for table in self.tables:
             try:
@@ -493,7 +493,7 @@ class Archive(Closable):
         if self._unread:
             yield Notice("mapping-unread", self._unread)
         tables = {table.path: table for table in self.metadata.tables}
-        for (path, cell, convention), number in self.resolver.tally().items():
+        for (path, cell, convention), number in self.resolver.tally.items():
             yield Notice(
                 "location-convention",
                 f"{named(tables[path], cell)}: {counted(number, 'LOB')} located by convention "

@@ -183,7 +183,7 @@ def check_sample(sample: Sample, folder: Path) -> Resolver:
 def test_each_convention_gives_the_right_bytes_under_its_own_letter(sample: Sample, tmp_path: Path) -> None:
     letter = found_letter(sample.letter)
     expected = {} if letter.is_statement else {(f"{TABLE}/table2.xml", "c1", letter): 2}
-    assert check_sample(sample, tmp_path).tally() == expected
+    assert check_sample(sample, tmp_path).tally == expected
 
 
 def found_letter(letter: str) -> Convention:
@@ -220,7 +220,7 @@ def test_every_lob_of_real_archives_is_found_with_its_digest(path: str, expected
                     wrong.append(lob)
     assert (seen, wrong) == (expected, [])
     if source.name == "sql2008.siard":
-        assert [letter for *_, letter in resolver.tally()] == [Convention.H] * 3
+        assert [letter for *_, letter in resolver.tally] == [Convention.H] * 3
 
 
 # --- What fits, and what decides among several ------------------------------------------------------------
@@ -309,7 +309,7 @@ def test_a_column_whose_convention_changes_is_searched_again(tmp_path: Path) -> 
     assert resolver.resolved(only, cell("r1.bin")).convention is Convention.A
     assert resolver.resolved(only, cell("r2.bin")).convention is Convention.SIARD_FOLDER
     resolver.resolved(only, cell("r2.bin", path="c1.a7"))
-    assert resolver.tally() == {
+    assert resolver.tally == {
         (only.path, "c1", Convention.A): 1,
         (only.path, "c1", Convention.SIARD_FOLDER): 2,
     }
