@@ -198,12 +198,8 @@ def _check_text(text: str, stripped: str) -> None:
         _refuse(text, "empty", "is empty", "A reference names a file; write its path.")
     if found := _BAD_CHARACTER.search(stripped):
         rule, what = _character_fault(found[0])
-        _refuse(
-            text,
-            rule,
-            f"holds {what}",
-            "Names with such characters are not read: rename the file, and its reference.",
-        )
+        hint = "Names with such characters are not read: rename the file, and its reference."
+        _refuse(text, rule, f"holds {what}", hint)
     if stripped.startswith("\\\\"):
         what = "is a Windows device path" if stripped.startswith(("\\\\?\\", "\\\\.\\")) else "is a UNC path"
         hint = "Only local files are read: write a path relative to the archive, with forward slashes."
@@ -319,20 +315,15 @@ def walked(base: Sequence[str], segments: Sequence[str]) -> tuple[str, ...]:
 
     Raises ``ReferenceRefused`` (``leaves-root``) for a step above the root, even one that comes back.
     """
-    names: list[str] = []
-    for segment in (*base, *segments):
-        if segment != "..":
-            names.append(segment)
-        elif names:
-            names.pop()
-        else:
-            where = f"{shown('/'.join(segments))} from {shown('/'.join(base) or '.')}"
-            raise ReferenceRefused(
-                f"the reference {where} leads out of its root",
-                rule="leaves-root",
-                hint="A reference stays in the folder it was granted; one more root can be granted by name.",
-            )
-    return tuple(names)
+    names = collapsed((*base, *segments))
+    if names[:1] == ("..",):
+        where = f"{shown('/'.join(segments))} from {shown('/'.join(base) or '.')}"
+        raise ReferenceRefused(
+            f"the reference {where} leads out of its root",
+            rule="leaves-root",
+            hint="A reference stays in the folder it was granted; one more root can be granted by name.",
+        )
+    return names
 
 
 def collapsed(segments: Sequence[str]) -> tuple[str, ...]:
