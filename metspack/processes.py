@@ -98,8 +98,7 @@ class Underway(Generic[Task, Result]):
     def results(self) -> Generator[Result, None, None]:
         """Yield the results in the order of the tasks, once."""
         if (pool := self._pool) is None:
-            for task in self._tasks:
-                yield self._work(task, self._moved)
+            yield from map(self._work, self._tasks, repeat(self._moved))
             return
         with closing(self):
             while True:
@@ -181,8 +180,7 @@ class Executor:
         self, work: Work[Task, Result], tasks: Iterable[Task], jobs: int, moved: Moved
     ) -> Generator[Result, None, None]:
         """Yield the results of some work, in the order of the tasks, as ``begin`` describes."""
-        with closing(self.begin(work, tasks, jobs, moved)) as underway:
-            yield from underway.results()
+        yield from self.begin(work, tasks, jobs, moved).results()
 
     def _open(self, jobs: int) -> Pool:
         """Return the workers for some work."""
@@ -447,7 +445,18 @@ def ahead(jobs: int) -> Iterator[Callable[..., Ahead[Any]]]:
 
 def _serve(pipe: Connection, counts: Any, number: int, stop: Any) -> None:
     """Run a worker process: do the tasks that come through the pipe, until it is closed."""
-    _prepare_worker()
+    import multiprocessing  # noqa: PLC0415 -- heavy, though not here: it began this process
+
+    # Ctrl-C reaches every process of the terminal; only the parent decides on its meaning.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    let_signals_through()
+    _parent.append(multiprocessing.parent_process())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if sys.gettrace() is None:  # a tool that measures coverage writes its file at the regular end
+        from multiprocessing import util  # noqa: PLC0415 -- loaded in a worker
+
+        # Nothing is left to do, and tearing down all modules takes longer than many a task.
+        util.Finalize(None, os._exit, (0,), exitpriority=-100)  # noqa: SLF001 -- a function for all
     _pipe.append(pipe)
     unreported = 0
 
@@ -469,22 +478,6 @@ def _serve(pipe: Connection, counts: Any, number: int, stop: Any) -> None:
                 raise
             except Exception as error:  # noqa: BLE001 -- what cannot be sent
                 pipe.send((True, None, error))
-
-
-def _prepare_worker() -> None:
-    """Prepare this worker for signals, for the end of its parent, and for its end."""
-    import multiprocessing  # noqa: PLC0415 -- heavy, though not here: it began this process
-
-    # Ctrl-C reaches every process of the terminal; only the parent decides on its meaning.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    let_signals_through()
-    _parent.append(multiprocessing.parent_process())
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    if sys.gettrace() is None:  # a tool that measures coverage writes its file at the regular end
-        from multiprocessing import util  # noqa: PLC0415 -- loaded in a worker
-
-        # Nothing is left to do, and tearing down all modules takes longer than many a task.
-        util.Finalize(None, os._exit, (0,), exitpriority=-100)  # noqa: SLF001 -- a function for all
 
 
 def _end_with_parent() -> None:
