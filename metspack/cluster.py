@@ -61,8 +61,7 @@ def shared_path(path: Path) -> SharedPath:
 def _stamp(path: str) -> tuple[int, ...]:
     found = os.stat(path)
     # The number of a device differs from machine to machine, and a folder changes while it is worked in.
-    is_folder = os.path.isdir(path)
-    return (found.st_ino,) if is_folder else (found.st_ino, found.st_size, found.st_mtime_ns)
+    return (found.st_ino,) if os.path.isdir(path) else (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -485,15 +484,14 @@ def _worker_fault(terms: WorkerTerms, dask_worker: Any) -> str:
     if terms.wanted and not os.path.lexists(terms.wanted):
         return f"worker {name} does not see the target's folder: {terms.wanted} is not there"
     if terms.run not in _checked_runs:
-        if unseen := next(filter(None, (_path_fault(each, name) for each in terms.paths)), ""):
+        if unseen := next(filter(None, (_path_fault(name, *each) for each in terms.paths)), ""):
             return unseen
         _checked_runs.add(terms.run)
     return ""
 
 
-def _path_fault(shared: SharedPath, name: str) -> str:
+def _path_fault(name: str, path: str, stamp: tuple[int, ...]) -> str:
     """Return why this worker does not see a shared path as its client does, or ""."""
-    path, stamp = shared
     try:
         is_same = _stamp(path) == stamp
     except OSError as error:

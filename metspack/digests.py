@@ -186,9 +186,9 @@ class _Checksum:
 
     __slots__ = ("_function", "_value")
 
-    def __init__(self, function: Callable[..., int], value: int | None = None) -> None:
+    def __init__(self, function: Callable[..., int], value: int) -> None:
         self._function = function
-        self._value = function(b"") if value is None else value
+        self._value = value
 
     def update(self, data: bytes, /) -> None:
         self._value = self._function(data, self._value)
@@ -203,7 +203,7 @@ class _Checksum:
 def hasher(algorithm: str) -> Hasher:
     """Return a new hash object for a METS name; raises KeyError for one outside ``OCTETS``."""
     if (function := _ZLIB.get(algorithm)) is not None:
-        return _Checksum(function)
+        return _Checksum(function, function(b""))
     return hashlib.new(_HASHLIB_NAMES[algorithm], usedforsecurity=False)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 
 from metspack import optionfields, sizes
 from metspack.errors import ConfigError
@@ -53,9 +53,6 @@ class Budgets:
     others: int = 250_000
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
+        for name, value in asdict(self).items():
             if not isinstance(value, int) or value < 0:
-                raise ConfigError(
-                    f"the budget {each.name} is {value!r}", hint="Give a whole number from 0 on."
-                )
+                raise ConfigError(f"the budget {name} is {value!r}", hint="Give a whole number from 0 on.")

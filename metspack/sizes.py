@@ -37,10 +37,8 @@ class ByteRange:
         """
         if not size and self.first == 0 and self.last is None:
             return range(0)
-        if self.first is None:
-            found = range(size - (self.last or 0), size)
-        else:
-            found = range(self.first, size if self.last is None else self.last + 1)
+        start = size - (self.last or 0) if self.first is None else self.first
+        found = range(start, size if self.first is None or self.last is None else self.last + 1)
         if found.start < 0 or found.stop > size or not found:
             last = f"the last byte is {size - 1:,}" if size else "it is empty"
             raise ConfigError(
@@ -94,29 +92,25 @@ class SizeClass:
 class Histogram:
     """Counts of sizes by class: empty, below 1 kB, then by powers of ten, 1 TB and more."""
 
-    __slots__ = ("_bytes", "_lobs")
+    __slots__ = ("_counts",)
 
     def __init__(self) -> None:
-        self._lobs = [0] * len(_BOUNDS)
-        self._bytes = [0] * len(_BOUNDS)
+        self._counts = [[0, 0] for _ in _BOUNDS]  # LOBs and their bytes
 
     def add_all(self, sizes: Iterable[int]) -> None:
         """Count sizes."""
         for size in sizes:
-            number = bisect_right(_BOUNDS, size) - 1
-            self._lobs[number] += 1
-            self._bytes[number] += size
+            counts = self._counts[bisect_right(_BOUNDS, size) - 1]
+            counts[0] += 1
+            counts[1] += size
 
     def classes(self) -> Iterator[SizeClass]:
         """Yield the classes from the first that has any to the last one, those between included."""
-        used = [number for number, count in enumerate(self._lobs) if count]
+        used = [number for number, (lobs, _) in enumerate(self._counts) if lobs]
         for number in range(used[0], used[-1] + 1) if used else ():
-            yield SizeClass(
-                least=_BOUNDS[number],
-                below=_BOUNDS[number + 1] if number + 1 < len(_BOUNDS) else None,
-                lobs=self._lobs[number],
-                bytes=self._bytes[number],
-            )
+            lobs, size = self._counts[number]
+            below = _BOUNDS[number + 1] if number + 1 < len(_BOUNDS) else None
+            yield SizeClass(least=_BOUNDS[number], below=below, lobs=lobs, bytes=size)
 
 
 def rounded(number: int) -> str:
