@@ -261,26 +261,23 @@ def _respelling(sources: Sources, column: Column, cell: LobCell, search: Search[
     if sources.entry(tuple(cell.file.split("/"))) is not None:
         return f"An entry has this name, but a cell holds a URI: write {shown(quote(cell.file))}."
     for each in search.empty:
-        inside = each.spot is None
-        other = _respelled_entry(sources, each.names) if inside else _respelled_file(sources, each.spot)
+        other = _respelled(sources, each.spot, each.names)
         if other is not None:
             how = difference(other, each.where)
             return f"{shown(other)} differs only in {how}: rename it as the cell names it."
     return ""
 
 
-def _respelled_file(sources: Sources, spot: Spot) -> str | None:
+def _respelled(sources: Sources, spot: Spot | None, names: Names) -> str | None:
+    if spot is None:
+        found = (each for each in _cased(names) if sources.entry(each) is not None)
+        return next(map("/".join, found), None)
     other = sources.granted.respelled(spot)
     with suppress(Obstacle):
         for cased in _cased(spot.path) if other is None else ():
-            if found := sources.packed.entries(spot.root, cased):
-                return sources.packed.shown(found[0])
+            if entries := sources.packed.entries(spot.root, cased):
+                return sources.packed.shown(entries[0])
     return other
-
-
-def _respelled_entry(sources: Sources, names: Names) -> str | None:
-    found = (each for each in _cased(names) if sources.entry(each) is not None)
-    return next(map("/".join, found), None)
 
 
 def _cased(names: Names) -> Iterator[Names]:

@@ -27,7 +27,7 @@ from metspack.locations.grantedroots import Granted, Mapped, Spot
 from metspack.locations.packedsegments import Packed
 from metspack.locations.splitparts import FIRST_SUFFIXES
 from metspack.locations.statement import Place
-from metspack.model import SMALL, CellRun, Extent, ExtentColumns, LobCell, ZipExtent
+from metspack.model import SMALL, CellRun, Extent, ExtentColumns, LobCell
 from metspack.siard.entries import AnyTree
 from metspack.siard.metadata import Table
 from metspack.system import os, quoted
@@ -94,7 +94,14 @@ class Resolver(Closable):
         self.roots = granted.roots
         """The granted roots as ``FileExtent.root`` numbers them, those of drives last."""
         self._packed = Packed(self.roots, budgets)
+        self.packed_entries = self._packed.entries
+        """Returns the entries of packed segments for a path, given by its root's number and names."""
         self._sources = Sources(tree=tree, granted=granted, packed=self._packed, siard=siard_name)
+        self.contents = self._sources.blocks
+        """Yields the bytes of an extent of a ``Resolution``, proven when the iterator has ended.
+
+        Raises ``SourceError`` when they cannot be read or have changed since they were found.
+        """
         self._given_roots, self._drives = tuple(roots), drives
         self._like = partial(
             Resolver,
@@ -120,21 +127,6 @@ class Resolver(Closable):
     def packed(self) -> tuple[HeldMedium, ...]:
         """The packed segments found so far; ``ZipExtent.archive`` numbers them from 1."""
         return self._packed.held
-
-    def packed_entries(self, root: int, names: Sequence[str]) -> list[ZipExtent]:
-        """Return the entries of packed segments for a path below a granted root.
-
-        ``root`` is the root's number, ``names`` are those of the path. Raises ``Obstacle`` as
-        ``Packed.entries`` does.
-        """
-        return self._packed.entries(root, tuple(names))
-
-    def contents(self, extent: Extent) -> Iterator[bytes]:
-        """Yield the bytes of an extent of a ``Resolution``, proven when the iterator has ended.
-
-        Raises ``SourceError`` when they cannot be read or have changed since they were found.
-        """
-        return self._sources.blocks(extent)
 
     def close(self) -> None:
         """Close the packed segments; the caller closes the tree."""

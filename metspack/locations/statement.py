@@ -117,14 +117,11 @@ def folders(where: str, *texts: str | None) -> list[Reference]:
     return [_folder(where, each) for each in texts if each is not None and each.strip(WHITE_SPACE)]
 
 
-_OF_SHARES = {"host", "unc"}
-
-
 def _reference(where: str, text: str) -> Reference:
     try:
         return parsed(text)
     except ReferenceRefused as error:
-        if error.rule in _OF_SHARES and (found := on_share(text)) is not None:
+        if error.rule in {"host", "unc"} and (found := on_share(text)) is not None:
             return found
         raise ReferenceRefused(f"{where}: {error.message}", rule=error.rule, hint=error.hint) from None
 
