@@ -251,9 +251,8 @@ class ClusterExecutor(Executor):
         self._cluster = cluster
         self._opening = opening
 
-    def useful(self, wanted: int | None, *, files: int, size: int) -> int:
+    def useful(self, wanted: int | None, *, files: int, size: int) -> int:  # noqa: ARG002 -- all workers help
         """Return the number of workers, at least 2: with 1 this process would do the work."""
-        del wanted, files, size
         return max(2, self._cluster.jobs)
 
     def of_large(self, jobs: int) -> int:
@@ -263,8 +262,7 @@ class ClusterExecutor(Executor):
     def prepare(self, work: Callable[..., object], wanted: int | None, *, files: int) -> None:
         """Return at once: the workers run already."""
 
-    def _open(self, jobs: int) -> Pool:
-        del jobs
+    def _open(self, jobs: int) -> Pool:  # noqa: ARG002 -- all workers are in one pool
         return self._opening()
 
 

@@ -365,11 +365,6 @@ class LobRun(Columnar):
         return self.part is not None and self.part.number > 0
 
     @property
-    def is_split(self) -> bool:
-        """True if the LOB's bytes are in several extents."""
-        return self.detail is not None and len(self.detail.extents) > 1
-
-    @property
     def stated_lengths(self) -> Sequence[int | None]:
         """The lengths in the cells, or None for those without."""
         return self.lengths or (self.sizes if self.shared.is_measured else [None] * len(self))

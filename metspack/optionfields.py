@@ -77,8 +77,7 @@ def text(read: Callable[[str], object], default: str | None = None) -> OptionFie
 
     def taken(option: str, given: object) -> object:
         if given != default:
-            (found,) = _texts(option, [given])
-            read(found)
+            read(*_texts(option, [given]))
         return given
 
     return OptionField(default, taken)

@@ -74,7 +74,6 @@ class LateStage:
 _CHECKING = "Checking the new package"
 _DIGEST = "Comparing the archive's messageDigest"
 _BUILDING = ("Looking at sizes", "Planning", _DIGEST, "Placing", "Rewriting the archive", _CHECKING)
-_WRITING = {"Placing", "Copying", "Restoring", "Writing the archive"}
 _STAGES = {
     "build": _BUILDING,
     "in place": ("Finding LOBs", _DIGEST, "Reading", _CHECKING),
@@ -103,7 +102,7 @@ class StageNumbers:
     def __init__(self, command: str) -> None:
         self._names: Sequence[str] = _STAGES.get(command, ())
         self._at = 0
-        self.is_writing = not _WRITING.isdisjoint(self._names)
+        self.is_writing = not {"Placing", "Copying", "Restoring"}.isdisjoint(self._names)
 
     def begin(self, name: str) -> str:
         """Return "stage 3 of 5" for the stage that begins, "" for one without a number."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.parsers import expat
 
@@ -114,7 +115,6 @@ _DECLARED = re.compile(
     rb"""(?:\s+encoding\s*=\s*["']([^"']{1,80})["'])?"""
 )
 _UTF_32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"<\0\0\0", b"\0\0\0<")
-_USUAL = {b"utf-8", b"us-ascii", b"ascii"}
 
 
 def unusual_declaration(head: bytes) -> str:
@@ -129,7 +129,7 @@ def unusual_declaration(head: bytes) -> str:
         return ""
     version, encoding = declared[1], declared[2] or b"utf-8"
     unusual = [] if version == b"1.0" else [f"XML {version.decode('ascii', 'replace')}"]
-    if encoding.lower() not in _USUAL:
+    if encoding.lower() not in {b"utf-8", b"us-ascii", b"ascii"}:
         unusual.append(f"in {encoding.decode('ascii', 'replace')}")
     return " ".join(unusual)
 
@@ -214,13 +214,6 @@ def compiled_schema(files: Mapping[str, Path]) -> etree.XMLSchema:
 _XS = "{http://www.w3.org/2001/XMLSchema}"
 
 
-class _Discarding:
-    """A parser target that discards all events, so that no tree is built."""
-
-    def close(self) -> None:
-        """Return None: no tree was built."""
-
-
 class Validator:
     """The validation of one document against a schema, block by block, in flat memory.
 
@@ -229,7 +222,7 @@ class Validator:
     """
 
     def __init__(self, schema: etree.XMLSchema) -> None:
-        target: Any = _Discarding()  # the stubs ask for more than lxml does
+        target: Any = SimpleNamespace(close=lambda: None)  # which discards all events: no tree is built
         self._parser: Any = etree.XMLParser(target=target, schema=schema, **lxml_options())
 
     def feed(self, block: bytes) -> None:

@@ -27,8 +27,7 @@ class ByteRange:
     last: int | None
 
     def __str__(self) -> str:
-        first = "" if self.first is None else self.first
-        return f"{first}-{'' if self.last is None else self.last}"
+        return "-".join("" if each is None else str(each) for each in (self.first, self.last))
 
     def within(self, size: int) -> range:
         """Return the offsets of the range in a LOB of ``size`` bytes.
@@ -115,10 +114,8 @@ class Histogram:
 
 def rounded(number: int) -> str:
     """Return a size in its largest decimal unit, rounded down: ``4 GB``."""
-    power = 0
-    while number >= 1000:  # noqa: PLR2004 -- a unit is a thousand of the one before
-        number, power = number // 1000, power + 1
-    return f"{number} {_DECIMAL[power]}"
+    power = (len(str(number)) - 1) // 3
+    return f"{number // 1000**power} {_DECIMAL[power]}"
 
 
 _UNITS = {

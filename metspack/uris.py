@@ -71,7 +71,6 @@ class Reference:
     repairs: tuple[Repair, ...] = ()
 
 
-_AS_WRITTEN = {"file-relative", "host", "slash-encoded", "fragment"}
 _FILE_RELATIVE = re.compile(r"\Afile:(?://(?=\./)|(?!/))", re.IGNORECASE)
 _ESCAPED_SLASH = re.compile("%2F", re.IGNORECASE)
 
@@ -95,7 +94,6 @@ _PATH_DRIVE = re.compile(r"/?([A-Za-z])([:|])(.*)", re.DOTALL)
 _BAD_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
 _NOT_IN_URI = re.compile(r"""["<>^`{|}\[\]]""")
-_LOCAL_HOSTS = {"", "localhost"}
 WHITE_SPACE = " \t\r\n"
 """XML's white space, which may surround a reference."""
 _SHOWN = 100
@@ -123,7 +121,11 @@ def parsed(text: str) -> Reference:
     if found is not None and (found[2] == ":" or is_file):
         drive, mark, path = f"{found[1].upper()}:", found[2], found[3]
     kind = _kind(text, path, drive=drive, is_file=is_file)
-    segments, is_folder = _segments(text, path.removeprefix("/"))
+    written = path.removeprefix("/").split("/")
+    is_folder = written[-1] in {"", ".", ".."}
+    if not written[-1]:
+        written.pop()
+    segments = tuple(_segment(text, each) for each in written if each != ".")
     repairs = _made(
         (Repair.SURROUNDING_SPACE, stripped != text),
         (Repair.BACKSLASH, "\\" in stripped),
@@ -166,7 +168,7 @@ def located(text: str) -> Reference:
     try:
         return parsed(text)
     except ReferenceRefused as error:
-        if error.rule not in _AS_WRITTEN:
+        if error.rule not in {"file-relative", "host", "slash-encoded", "fragment"}:
             raise
         path, mark, _ = text.strip(WHITE_SPACE).partition("#")
         relative = _FILE_RELATIVE.sub("", path)
@@ -222,7 +224,7 @@ def _local_path(text: str, rest: str) -> tuple[bool, str]:
             _refuse(text, rule, f"has a {rule} ({mark!r})", f"In the name of a file write {escape}.")
     if rest.startswith("//"):
         host, slash, path = rest[2:].partition("/")
-        if host.lower() not in _LOCAL_HOSTS:
+        if host.lower() not in {"", "localhost"}:
             hint = (
                 "Only local files are read: file:///path has three slashes, a relative path begins with none."
             )
@@ -248,14 +250,6 @@ def _kind(text: str, path: str, *, drive: str | None, is_file: bool) -> Kind:
         hint = "file: comes before an absolute path (file:///x); write a relative one without file:."
         _refuse(text, "file-relative", "has a relative path after file:", hint)
     return Kind.RELATIVE
-
-
-def _segments(text: str, path: str) -> tuple[tuple[str, ...], bool]:
-    written = path.split("/")
-    is_folder = written[-1] in {"", ".", ".."}
-    if not written[-1]:
-        written.pop()
-    return tuple(_segment(text, each) for each in written if each != "."), is_folder
 
 
 def _segment(text: str, written: str) -> str:

@@ -188,7 +188,7 @@ class RestoreTally:
         """Count the LOBs of a run."""
         self.lobs += len(run)
         self.columns.add(column_of(run.place))
-        self.split += run.is_split
+        self.split += run.detail is not None and len(run.detail.extents) > 1
         self.inside += len(run) if run.entries else 0
         self.bytes += run.bytes
 
