@@ -356,17 +356,14 @@ def quoted(segments: Sequence[str]) -> str:
     """
     if not segments:
         raise ReferenceRefused("a reference needs at least one name", rule="empty")
-    return "/".join(each if each == ".." else _quoted_name(each) for each in segments)
-
-
-def _quoted_name(name: str) -> str:
-    if fault := _fault(name):
-        raise ReferenceRefused(
-            f"{shown(name)} cannot be the name of a file or folder",
-            rule="unsafe-name",
-            hint=f"It breaks the rule {fault[0]}; rename it before it is packaged.",
-        )
-    return quote(name, safe="()!$&'*+,;=@")
+    for name in segments:
+        if name != ".." and (fault := _fault(name)):
+            raise ReferenceRefused(
+                f"{shown(name)} cannot be the name of a file or folder",
+                rule="unsafe-name",
+                hint=f"It breaks the rule {fault[0]}; rename it before it is packaged.",
+            )
+    return "/".join(quote(each, safe="()!$&'*+,;=@") for each in segments)
 
 
 def file_uri(segments: Sequence[str]) -> str:
