@@ -25,13 +25,3 @@ def root(package: Path = _PACKAGE) -> Path:
     """Return the folder of ``templates``, ``schemas`` and ``samples`` for code in ``package``."""
     packaged = package / "_data"
     return packaged if packaged.is_dir() else package.parent
-
-
-def template_folder() -> Path:
-    """Return the folder of the templates: of each dialect, PREMIS, reports, and shared ones."""
-    return root() / "templates"
-
-
-def schema_folder() -> Path:
-    """Return the folder of the schemas written for this project."""
-    return root() / "schemas"

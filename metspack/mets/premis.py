@@ -11,7 +11,7 @@ from metspack.mets import writer
 from metspack.mets.filetable import PlacedRun
 from metspack.model import Digest
 
-TEMPLATES = resources.template_folder() / "premis"
+TEMPLATES = resources.root() / "templates" / "premis"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,7 @@ def project_grammar() -> Grammar:
 
 
 def _files_of(names: Mapping[str, str]) -> dict[str, Path]:
-    return {namespace: resources.schema_folder() / name for namespace, name in names.items()}
+    return {namespace: resources.root() / "schemas" / name for namespace, name in names.items()}
 
 
 def of_folder(folder: Path) -> Grammar:

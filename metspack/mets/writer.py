@@ -48,7 +48,7 @@ def finalized(value: object) -> Markup:
 @cache
 def _environment(folder: Path, *, is_xml: bool = True) -> Environment:
     environment = Environment(
-        loader=FileSystemLoader([folder, resources.template_folder() / "shared"]),
+        loader=FileSystemLoader([folder, resources.root() / "templates" / "shared"]),
         autoescape=is_xml,  # noqa: S701 -- plain text is not shown by browsers
         undefined=StrictUndefined,
         finalize=finalized if is_xml else None,

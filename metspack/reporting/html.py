@@ -36,7 +36,7 @@ def visible(value: object) -> Markup:
 def _environment() -> Environment:
     """Return the environment of the templates: it escapes all values and requires each of them."""
     environment = Environment(
-        loader=FileSystemLoader(resources.template_folder() / "report"),
+        loader=FileSystemLoader(resources.root() / "templates" / "report"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=visible,

@@ -89,13 +89,13 @@ _SMALL = ("--max-files", "4", "--max-bytes", "45000")
 
 @cache
 def schema(name: str) -> Draft202012Validator:
-    found = json.loads((resources.schema_folder() / f"{name}.schema.json").read_bytes())
+    found = json.loads((resources.root() / "schemas" / f"{name}.schema.json").read_bytes())
     Draft202012Validator.check_schema(found)
     return Draft202012Validator(found)
 
 
 def names() -> Iterator[str]:
-    for path in sorted(resources.schema_folder().glob("*.schema.json")):
+    for path in sorted((resources.root() / "schemas").glob("*.schema.json")):
         yield path.name.removesuffix(".schema.json")
 
 

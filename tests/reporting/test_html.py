@@ -254,7 +254,7 @@ def test_what_a_package_says_is_text_and_visible(path: str, place: str, reason: 
 
 def modes() -> Iterator[dict[str, str]]:
     """Yield the colours of the light, the dark and the printed page."""
-    folder = resources.template_folder() / "report"
+    folder = resources.root() / "templates" / "report"
     style = "".join((folder / f"{name}.css").read_text(encoding="utf-8") for name in ("colours", "page"))
     for block in re.findall(r":root \{(.*?)\}", style, re.DOTALL):
         yield dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))

@@ -25,7 +25,7 @@ from tests.reporting.reports import checked, holding
 
 
 def document(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((resources.schema_folder() / name).read_bytes())
+    found: dict[str, Any] = json.loads((resources.root() / "schemas" / name).read_bytes())
     Draft202012Validator.check_schema(found)
     return found
 

@@ -53,7 +53,7 @@ def others(requirement: Requirement) -> Mapping[str, Requirement | None]:
 
 
 def _data(name: str) -> str:
-    with reading.opening(resources.template_folder(), ("standards", name)) as descriptor:
+    with reading.opening(resources.root() / "templates", ("standards", name)) as descriptor:
         return b"".join(reading.chunks(descriptor)).decode()
 
 

@@ -21,7 +21,7 @@ from metspack.mets.dialects.csip import terms
 from metspack.mets.filetable import PlacedRun, Placements
 from metspack.mets.writer import RowFormat
 
-TEMPLATES = resources.template_folder() / "csip"
+TEMPLATES = resources.root() / "templates" / "csip"
 
 ABOUT = "about-this-package.txt"
 """The file in every package's documentation that describes the package for people."""

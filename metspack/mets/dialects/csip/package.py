@@ -280,7 +280,7 @@ class CsipPackage(CsipDocuments):
 
     @property
     def _schemas(self) -> Path:
-        return self.schemas or resources.schema_folder()
+        return self.schemas or resources.root() / "schemas"
 
 
 def _listed(files: Sequence[tuple[str, str, int, str]], media_type: str) -> PlacedRun:

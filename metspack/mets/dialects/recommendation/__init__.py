@@ -7,4 +7,4 @@ from metspack.mets.dialects import DialectFacts
 
 FACTS = DialectFacts(summary="E-ARK's for LOBs outside the SIARD file", checksum="MD5")
 
-TEMPLATES = resources.template_folder() / "recommendation"
+TEMPLATES = resources.root() / "templates" / "recommendation"
