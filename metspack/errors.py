@@ -151,7 +151,6 @@ def hint_of(error: OSError) -> str:
     return _HINTS.get(error.errno or 0, _FAILING)
 
 
-_OURS = frozenset({errno.EBADF, errno.EFAULT, errno.EINVAL, None})
 _OF_SQLITE, _SQL_ERROR = frozenset({"OperationalError", "DatabaseError"}), 1  # SQLITE_ERROR: wrong SQL
 
 
@@ -160,7 +159,7 @@ def of_system(error: Exception, path: object = None) -> TargetError | None:
 
     ``path`` is the file or folder in use, for an error that names no file.
     """
-    if isinstance(error, OSError) and error.errno not in _OURS:
+    if isinstance(error, OSError) and error.errno not in {errno.EBADF, errno.EFAULT, errno.EINVAL, None}:
         where = path if isinstance(error.filename, int) else error.filename or path  # an int is a descriptor
         return TargetError(
             f"cannot read or write {where or 'a file'}: {error.strerror or error}", hint=hint_of(error)

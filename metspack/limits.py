@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 
 from metspack import optionfields, sizes
 from metspack.errors import ConfigError
-from metspack.optionfields import OptionField
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,8 +15,8 @@ class Limits:
     ``bytes`` may be written ``"4GB"``, and both ``"none"``. Raises ``ConfigError`` for a limit below 1.
     """
 
-    files: OptionField[int | None, int | str | None] = optionfields.number(None, sizes.count)
-    bytes: OptionField[int | None, int | str | None] = optionfields.size()
+    files: optionfields.OptionField[int | None, int | str | None] = optionfields.number(None, sizes.count)
+    bytes: optionfields.OptionField[int | None, int | str | None] = optionfields.size()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

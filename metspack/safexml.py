@@ -114,7 +114,6 @@ _DECLARED = re.compile(
     rb"""\A(?:\xef\xbb\xbf)?<\?xml\s+version\s*=\s*["']([^"']{1,20})["']"""
     rb"""(?:\s+encoding\s*=\s*["']([^"']{1,80})["'])?"""
 )
-_UTF_32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"<\0\0\0", b"\0\0\0<")
 
 
 def unusual_declaration(head: bytes) -> str:
@@ -150,7 +149,8 @@ def feed_block(parser: expat.XMLParserType, block: bytes, *, final: bool) -> Non
             parser.StartDoctypeDeclHandler = parser.StartElementHandler = None
             parser.EndElementHandler = parser.CharacterDataHandler = None
     except expat.ExpatError as error:
-        if block.startswith(_UTF_32):  # XML allows it, expat does not support it
+        # XML allows UTF-32, expat does not support it.
+        if block.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"<\0\0\0", b"\0\0\0<")):
             raise XmlError("not readable: it is in UTF-32, expected UTF-8", line=1, column=1) from None
         what = expat.errors.messages.get(error.code, str(error))
         if what == expat.errors.XML_ERROR_INVALID_TOKEN:  # "not well-formed (invalid token)"

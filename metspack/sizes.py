@@ -126,7 +126,6 @@ _UNITS = {
 }
 _WHOLE = "[0-9][0-9_,]{0,39}"  # more digits than any limit needs, fewer than int() refuses
 _SIZE = re.compile(rf"({_WHOLE})(?:\.([0-9]{{1,40}}))?\s*([A-Za-z]*)")
-_NO_LIMIT = "none"
 
 
 def size(text: str, option: str) -> int | None:
@@ -135,7 +134,7 @@ def size(text: str, option: str) -> int | None:
     Returns None for ``none``. Raises ``ConfigError`` naming the option for any other text and for less than
     one byte.
     """
-    if text.strip().lower() == _NO_LIMIT:
+    if text.strip().lower() == "none":
         return None
     found = _SIZE.fullmatch(text.strip())
     unit = _UNITS.get(found[3].upper()) if found else None
@@ -151,7 +150,7 @@ def size(text: str, option: str) -> int | None:
 
 def count(text: str, option: str) -> int | None:
     """Return a number of files, None for ``none``; raises ``ConfigError`` as ``size`` does."""
-    if text.strip().lower() == _NO_LIMIT:
+    if text.strip().lower() == "none":
         return None
     if not re.fullmatch(_WHOLE, text.strip()):
         raise ConfigError(
