@@ -16,8 +16,7 @@ def now(environment: Mapping[str, str]) -> str:
 
     Raises ``ConfigError`` when SOURCE_DATE_EPOCH is not a number of seconds.
     """
-    given = environment.get("SOURCE_DATE_EPOCH")
-    if given is None:
+    if (given := environment.get("SOURCE_DATE_EPOCH")) is None:
         return xs_datetime(datetime.now(UTC))
     try:
         return xs_datetime(datetime.fromtimestamp(int(given), UTC))

@@ -235,10 +235,9 @@ class Cluster:
     def close(self) -> None:
         """Leave the cluster; one that was started here ends."""
         with _quiet():
-            for each in (self.client, self._local):
-                if each is not None:
-                    with suppress(Exception):  # its errors no longer matter
-                        each.close(timeout=_ENDING)
+            for each in filter(None, (self.client, self._local)):
+                with suppress(Exception):  # its errors no longer matter
+                    each.close(timeout=_ENDING)
         self.client = self._local = None
 
 

@@ -69,8 +69,7 @@ class Seal:
         Raises ValueError for lines whose SHA-256 differs from the value.
         """
         first, *lines = [line.strip(" \t\r") for line in text.strip().split("\n")]
-        found = _SEAL.fullmatch(first)
-        if found is None or not all(map(_SEALED_LINE.fullmatch, lines)):
+        if (found := _SEAL.fullmatch(first)) is None or not all(map(_SEALED_LINE.fullmatch, lines)):
             return None
         value = f"sha256:{found[1].lower()}"
         if lines and _seal_value(lines) != value:
@@ -149,8 +148,7 @@ class ReplacedDigest:
     @classmethod
     def parsed(cls, words: str) -> Self | None:
         """Return the replacement in a note, or None for a note that ``words`` did not write."""
-        held = _REPLACED.fullmatch(words)
-        if held is None:
+        if (held := _REPLACED.fullmatch(words)) is None:
             return None
         return cls(
             stated=_digest_of(held["stated"]),
@@ -300,8 +298,7 @@ def in_form_of(text: str, algorithm: str | None, digest: Digest) -> str:
     Both are of one algorithm. Prefix, white space, hex or Base64, and the letter case of hex stay; a text
     without a digest stays as a whole.
     """
-    held = _find_digest(text, algorithm)
-    if held is None:
+    if (held := _find_digest(text, algorithm)) is None:
         return text
     before, start, stop = held
     old, new = text[start:stop], digest.value
@@ -316,15 +313,14 @@ def _find_digest(text: str, algorithm: str | None) -> tuple[Digest, int, int] | 
     """Return the digest in a text with the start and end of its value, or None."""
     start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
     prefix = _PREFIX.match(text, start, stop)
-    candidates: list[tuple[str | None, int]] = []
+    name = of_prefix = algorithm_name(prefix[1]) if prefix else None
+    begins = []
     if algorithm is not None and algorithm.strip():
         name = algorithm_name(algorithm)
-        candidates.append((name, start))
-        if prefix and algorithm_name(prefix[1]) == name:
-            candidates.append((name, prefix.end()))
-    elif prefix:
-        candidates.append((algorithm_name(prefix[1]), prefix.end()))
-    for name, at in candidates:
+        begins.append(start)
+    if prefix and of_prefix == name:
+        begins.append(prefix.end())
+    for at in begins:
         if name is not None and (value := _octets(text[at:stop], OCTETS[name])) is not None:
             return Digest(algorithm=name, value=value.hex()), at, stop
     return None

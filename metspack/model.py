@@ -340,8 +340,7 @@ class LobRun(Columnar):
         """Return a slice of the LOBs."""
         if len(range(len(self))[which]) == len(self):
             return self
-        some = Columnar.__getitem__(self, which)
-        return replace(some, extents=[column[which] for column in self.extents])
+        return replace(Columnar.__getitem__(self, which), extents=[column[which] for column in self.extents])
 
     @property
     def place(self) -> LobPlace:
@@ -543,8 +542,7 @@ class Severity(Enum):
         """Return whether this is less severe."""
         if not isinstance(other, Severity):
             return NotImplemented
-        worst_first = list(Severity)
-        return worst_first.index(self) > worst_first.index(other)
+        return list(Severity).index(self) > list(Severity).index(other)  # the worst comes first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

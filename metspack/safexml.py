@@ -123,8 +123,7 @@ def unusual_declaration(head: bytes) -> str:
     """
     if head[:2] in {b"\xff\xfe", b"\xfe\xff"} or b"\0" in head[:4]:
         return "in UTF-16 or wider"
-    declared = _DECLARED.match(head)
-    if declared is None:
+    if (declared := _DECLARED.match(head)) is None:
         return ""
     version, encoding = declared[1], declared[2] or b"utf-8"
     unusual = [] if version == b"1.0" else [f"XML {version.decode('ascii', 'replace')}"]

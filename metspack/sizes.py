@@ -52,8 +52,7 @@ def parsed_range(text: str) -> ByteRange:
     ``2100-3599`` is from the first to the last byte, inclusive, counted from 0; ``2100-`` goes to the end;
     ``-500`` is the last 500 bytes (RFC 9110 §14.1.2, for one range).
     """
-    found = _RANGE.fullmatch(text.strip())
-    if found is None or not (found[1] or found[2]):
+    if (found := _RANGE.fullmatch(text.strip())) is None or not (found[1] or found[2]):
         raise ConfigError(f"{text[:100]!r} is not a range of bytes", hint=_HINT)
     first, last = (int(each) if each else None for each in found.groups())
     if first is None and last == 0:
@@ -90,8 +89,6 @@ class SizeClass:
 
 class Histogram:
     """Counts of sizes by class: empty, below 1 kB, then by powers of ten, 1 TB and more."""
-
-    __slots__ = ("_counts",)
 
     def __init__(self) -> None:
         self._counts = [[0, 0] for _ in _BOUNDS]  # LOBs and their bytes

@@ -117,8 +117,7 @@ def parsed(text: str) -> Reference:
     _check_text(text, stripped)
     is_file, path = _local_path(text, stripped.replace("\\", "/"))
     drive, mark = None, ""
-    found = _PATH_DRIVE.fullmatch(path)
-    if found is not None and (found[2] == ":" or is_file):
+    if (found := _PATH_DRIVE.fullmatch(path)) is not None and (found[2] == ":" or is_file):
         drive, mark, path = f"{found[1].upper()}:", found[2], found[3]
     kind = _kind(text, path, drive=drive, is_file=is_file)
     written = path.removeprefix("/").split("/")
@@ -148,8 +147,7 @@ def on_share(text: str) -> Reference | None:
 
     The share is its ``drive``, written with backslashes. Raises ``ReferenceRefused`` as ``parsed`` does.
     """
-    found = _SHARE.fullmatch(text.strip(WHITE_SPACE))
-    if found is None:
+    if (found := _SHARE.fullmatch(text.strip(WHITE_SPACE))) is None:
         return None
     path = parsed(f"/{found['path']}")
     drive = rf"\\{found['host']}\{found['share']}"
