@@ -33,7 +33,6 @@ from metspack.files.walking import Entry
 from metspack.layouts import lobseg
 from metspack.layouts.names import ARCHIVE, LOBS, LOBSEG, SEG
 from metspack.locations import splitparts
-from metspack.mediatypes import media_type
 from metspack.mets import filetable, is_mets_name
 from metspack.mets.filetable import PlacedRun
 from metspack.mets.ids import ncname
@@ -44,6 +43,7 @@ from metspack.progress import Progress
 from metspack.siard import entries, metadata
 from metspack.sources.archive import Archive, extension_of, in_runs
 from metspack.sources.lobstream import OpenSources, what
+from metspack.sources.mediatypes import media_type
 from metspack.system import os
 from metspack.uris import ReferenceRefused, shown
 

@@ -48,7 +48,7 @@ def hold_segments(agreement: Agreement, package: Path, looking: Looking) -> None
 
 
 def _found(looks: Iterable[SegmentLook], jobs: int, *, are_several: bool) -> Iterator[Iterator[Any]]:
-    """Yield what ``agreed`` yields of each segment; processes read several ones, or the files of one."""
+    """Yield the results of ``agreed`` for each segment, of processes if there are several jobs."""
     if jobs == 1 or not are_several:
         yield from (agreed(look, jobs) for look in looks)
         return

@@ -219,8 +219,7 @@ class PackageCheck:
 
     def _standards(self) -> Iterator[Finding]:
         """Judge the packages that claim standards, if any."""
-        claimed = self._claims.packages()
-        for first in claimed:
+        for first in (claimed := self._claims.packages()):
             yield from self._judgement.findings(chain((first,), claimed))
 
     @cached_property

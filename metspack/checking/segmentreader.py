@@ -139,7 +139,7 @@ _Begin = Callable[..., processes.Here[_Given] | processes.Ahead[_Given]]
 
 
 def agreed(look: SegmentLook, jobs: int = 1) -> Iterator[AgreedSegment | AgreedColumns]:
-    """Yield a segment on which all sources agree, then its files; nothing if they differ.
+    """Yield a segment, then its files, if all sources agree on them.
 
     With several ``jobs`` other processes read all sources but METS, if there are many files.
     """

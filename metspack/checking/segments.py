@@ -227,7 +227,7 @@ class Agreement(tempdb.Scratch):
         self.put("UPDATE stretch SET line = ? WHERE folder = ? AND algorithm = ?", line, folder, algorithm)
 
     def cells(self, folder: bytes, columns: AgreedColumns) -> array[int]:
-        """Return the number and the kind of the cell that names each of some files, 0 for none."""
+        """Return the number and the kind of the cell that names each of some files, or 0."""
         place = folder, columns.start
         if (cells := self._cells.pop(place, None)) is None:
             row = self.row("SELECT cells FROM named WHERE folder = ? AND start = ?", *place)

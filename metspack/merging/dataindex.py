@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from metspack.files import tempdb
-from metspack.mediatypes import DEFAULT
 from metspack.mets import CSIP_METS, REPRESENTATIONS_FOLDER, links, reader
 from metspack.mets.fastreader import Run
 from metspack.model import LONGEST
 from metspack.packages.index import SCHEMA, Document, Index
 from metspack.packages.metsfiles import digest_of, located, plain_files, size_of
+from metspack.sources.mediatypes import DEFAULT
 
 DATA = "data"
 """The folder of a representation's data."""

@@ -22,7 +22,6 @@ from metspack.layouts import LAYOUTS
 from metspack.layouts.names import whole_of
 from metspack.limits import Budgets
 from metspack.locations.packedsegments import Packed
-from metspack.mediatypes import DEFAULT, is_media_type
 from metspack.mets import links
 from metspack.mets.notes import history
 from metspack.model import (
@@ -51,6 +50,7 @@ from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.archive import Archive, FoundLobs, LostLob, extension_of, in_runs, raising
 from metspack.sources.lobstream import ByteSources
+from metspack.sources.mediatypes import DEFAULT, is_media_type
 from metspack.sources.opening import LooseLobs
 from metspack.uris import shown
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from enum import Enum, unique
 from typing import Literal
 
-from metspack import mediatypes
 from metspack.errors import SourceError
 from metspack.files import tempdb
 from metspack.limits import Budgets
@@ -20,6 +19,7 @@ from metspack.packages.source import Packaged
 from metspack.siard import tables
 from metspack.siard.metadata import Table
 from metspack.siard.tables import RowValues
+from metspack.sources import mediatypes
 from metspack.sources.archive import Archive
 from metspack.sources.lobstream import OpenSources
 from metspack.system.winnames import unholdable

@@ -27,13 +27,13 @@ from metspack.locations.errors import (
 from metspack.locations.grantedroots import Spot, difference, folded
 from metspack.locations.mappingtxt import mapping_beside, read_mapping
 from metspack.locations.resolver import Resolver
-from metspack.mediatypes import media_type
 from metspack.model import LONGEST, CellRun, Extent, LobCell, LobRef, LobRun, Notice, RunShared, ZipExtent
 from metspack.siard import forms, metadata, tables
 from metspack.siard.metadata import Metadata, Table
 from metspack.siard.tables import Tally
 from metspack.sizes import counted
 from metspack.sources.lobstream import MISSING_TABLE, ByteSources
+from metspack.sources.mediatypes import media_type
 from metspack.system import os
 from metspack.uris import Repair, shown
 

@@ -21,9 +21,9 @@ from metspack.files import reading, tempdb, walking
 from metspack.layouts.interface import FROM_1, NUMBER
 from metspack.layouts.names import LAST, LOB_PART_SUFFIX, whole_of
 from metspack.locations import splitparts
-from metspack.mediatypes import media_type
 from metspack.model import LONGEST, SMALL, LobDetail, LobRun, RunShared
 from metspack.sources.archive import extension_of, in_runs
+from metspack.sources.mediatypes import media_type
 from metspack.system import os
 from metspack.uris import shown
 

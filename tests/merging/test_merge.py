@@ -24,7 +24,6 @@ from metspack.building.options import BuildOptions, PackageOptions
 from metspack.digests import OCTETS
 from metspack.errors import ConfigError, SourceError
 from metspack.limits import Budgets, Limits
-from metspack.mediatypes import DEFAULT
 from metspack.merging import datafiles, dataindex, merge
 from metspack.merging.dataindex import MOST, DataIndex
 from metspack.merging.merge import Merged, merge_ips
@@ -32,6 +31,7 @@ from metspack.mets.dialects.csip.package import CsipOptions
 from metspack.mets.dialects.csip.terms import Agents
 from metspack.model import Severity
 from metspack.packages.delivery import only_package
+from metspack.sources.mediatypes import DEFAULT
 from tests import siards
 from tests.laws import law
 from tests.mets.dialects.csip.test_csip import CONTENTS, OPTIONS, built, csip, findings

@@ -10,12 +10,13 @@ from functools import cache, lru_cache
 from itertools import chain, product
 from typing import TYPE_CHECKING
 
-from metspack import mediatypes, resources
+from metspack import resources
 from metspack.checking.codes import Code
 from metspack.checking.eark import standards as tables
 from metspack.checking.eark.requirements import NEWEST, Demand, Need, Requirement, Standard, Version, quoted
 from metspack.files import reading
 from metspack.model import Finding
+from metspack.sources import mediatypes
 
 if TYPE_CHECKING:
     from metspack.mets.elements import MetsElement

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from metspack import mediatypes, uris
+from metspack import uris
 from metspack.checking import grouping
 from metspack.checking.catalogue import Catalogue
 from metspack.checking.codes import Code
@@ -27,6 +27,7 @@ from metspack.layouts.names import ARCHIVE_BYTES, SIARD, is_archive
 from metspack.locations import mappingtxt
 from metspack.mets import PLAIN_METS
 from metspack.model import Finding
+from metspack.sources import mediatypes
 from metspack.system import os
 
 _STATED = re.compile(r"(.+?) line (\d+)(?:(?:, | and ).*)?", re.DOTALL)

@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from metspack import mediatypes, resources, uris
+from metspack import resources, uris
 from metspack.digests import Hashers
 from metspack.errors import ConfigError, SourceError
 from metspack.files import reading, walking, writing
@@ -20,6 +20,7 @@ from metspack.mets import filetable, ids, is_mets_name, writer
 from metspack.mets.dialects.csip import terms
 from metspack.mets.filetable import PlacedRun, Placements
 from metspack.mets.writer import RowFormat
+from metspack.sources import mediatypes
 
 TEMPLATES = resources.root() / "templates" / "csip"
 

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from metspack.checking.eark.faults import registered_types
-from metspack.mediatypes import BY_EXTENSION, DEFAULT, REGISTERED, another_type, media_type
+from metspack.sources.mediatypes import BY_EXTENSION, DEFAULT, REGISTERED, another_type, media_type
 from tests.laws import of_each
 from tests.tables import read_table
 
