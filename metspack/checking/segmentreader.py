@@ -284,7 +284,7 @@ class _MetsReader:
         validation = schema.Validation(schema.project_grammar())
         budgets, sink = self._look.budgets, None if self._survey is None else self._survey.feed
         with References(name, budgets) as references:
-            blocks = reading.blocks(content.chunks(), self._hashers.update)
+            blocks = reading.blocks(self._hashers.pass_on(content.chunks()))
             with closing(validation.watched(blocks)) as watched:
                 for each in condensed(
                     watched, budgets, sink=sink, validated=validation.instead, watch=references.take

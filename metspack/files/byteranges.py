@@ -96,8 +96,8 @@ class Medium(Closable):
         except BaseException:
             self.close()
             raise
-        pairs = list(zip(self.paths, self.stamps, strict=True))
-        self._offsets = [path.offset if isinstance(path, FileRange) else 0 for path, _ in pairs]
+        self._offsets = [path.offset if isinstance(path, FileRange) else 0 for path in self.paths]
+        pairs = zip(self.paths, self.stamps, strict=True)
         sizes = (path.size if isinstance(path, FileRange) else stamp.size for path, stamp in pairs)
         self._ends = list(accumulate(sizes))
         self._starts = [0, *self._ends[:-1]]
@@ -116,12 +116,7 @@ class Medium(Closable):
         try:
             return Stamp.of(self._descriptors[part])
         except OSError as error:
-            raise self._named(error, part) from None
-
-    def _named(self, error: OSError, part: int) -> OSError:
-        """Return an error with the name of the file, ``part`` of the medium, that it is about."""
-        reading.name_file(error, *_file_of(self.paths[part]))
-        return error
+            raise reading.named(error, *_file_of(self.paths[part])) from None
 
     def pread(self, size: int, offset: int) -> bytes:
         """Return up to ``size`` bytes from ``offset``: fewer only at the end. Raises OSError."""
@@ -137,7 +132,7 @@ class Medium(Closable):
                 try:
                     more = pread(self._descriptors[part], wanted, start)
                 except OSError as error:
-                    raise self._named(error, part) from None
+                    raise reading.named(error, *_file_of(self.paths[part])) from None
             block = block + more if block else more
             if len(block) >= size or offset + len(block) < self._ends[part]:
                 break

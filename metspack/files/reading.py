@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import io
+import math
 import re
 import stat
 from abc import ABC, abstractmethod
@@ -40,7 +41,13 @@ BLOCK = 1 << 16
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 _WALK = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY
 _SEARCH = _WALK | O_SEARCH
-
+_KINDS = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFCHR: "a character device",
+}
 
 StrPath = str | os.PathLike[str]
 """A path as a program gives it."""
@@ -132,28 +139,27 @@ def opened(root: Path, segments: Sequence[str] = ()) -> int:
     it no link is followed. Raises OSError as ``os.open`` does, with ELOOP or ENOTDIR for a symbolic link, and
     ``SourceError`` for anything but a regular file.
     """
+    return opened_by_ranges(root, segments, math.inf)[0]
+
+
+def opened_by_ranges(
+    root: Path, segments: Sequence[str], large: float = mirrors.LARGE
+) -> tuple[int, Ranges | None]:
+    """Return a descriptor as ``opened`` does, and the ranges of a ``large`` object, or None.
+
+    With ranges the descriptor has only the status of the object, not its bytes.
+    """
     place = mirrors.place_of(root, segments) if mirrors.are_used() else ""
     descriptor = _opened(root, segments)
     if place:
         try:
+            if os.fstat(descriptor).st_size >= large:
+                return descriptor, Ranges(*mirrors.object_at(descriptor, place))
             mirrors.fill(descriptor, place)
         except BaseException:
             release(descriptor)
             raise
-    return descriptor
-
-
-def opened_by_ranges(root: Path, segments: Sequence[str]) -> tuple[int, Ranges | None]:
-    """Return a descriptor as ``opened`` does, and a large object's ranges in a store, or None.
-
-    With ranges the descriptor has only the status of the object, not its bytes.
-    """
-    if mirrors.are_used() and (place := mirrors.place_of(root, segments)):
-        descriptor = _opened(root, segments)
-        if os.fstat(descriptor).st_size >= mirrors.LARGE:
-            return descriptor, Ranges(*mirrors.object_at(descriptor, place))
-        release(descriptor)
-    return opened(root, segments), None
+    return descriptor, None
 
 
 def _opened(root: Path, segments: Sequence[str]) -> int:
@@ -169,8 +175,7 @@ def _opened(root: Path, segments: Sequence[str]) -> int:
         mode = os.fstat(descriptor).st_mode
     except OSError as error:
         release(descriptor)
-        name_file(error, root, segments)
-        raise
+        raise named(error, root, segments) from None
     if not stat.S_ISREG(mode):
         release(descriptor)
         what = "/".join(segments) or str(root)
@@ -195,34 +200,25 @@ def _walked(root: Path, segments: Sequence[str]) -> int:
     return folder
 
 
-def name_file(error: OSError, root: Path, segments: Sequence[str]) -> None:
-    """Add the file at ``segments`` below ``root`` to an error that names no file."""
+def named(error: OSError, root: Path, segments: Sequence[str]) -> OSError:
+    """Return an error with the file at ``segments`` below ``root``, if it names none."""
     if error.filename is None:
         error.filename = str(root.joinpath(*segments))
+    return error
 
 
 @contextmanager
 def _naming(root: Path, segments: Sequence[str]) -> Iterator[None]:
-    """Call ``name_file`` with an OSError of the block."""
+    """Add the file to an OSError of the block that names none."""
     try:
         yield
     except OSError as error:
-        name_file(error, root, segments)
-        raise
+        raise named(error, root, segments) from None
 
 
 def kind(mode: int) -> str:
     """Return the name of the kind of a link or special file, by its mode."""
-    for test, name in (
-        (stat.S_ISLNK, "a symbolic link"),
-        (stat.S_ISFIFO, "a named pipe"),
-        (stat.S_ISSOCK, "a socket"),
-        (stat.S_ISBLK, "a block device"),
-        (stat.S_ISCHR, "a character device"),
-    ):
-        if test(mode):
-            return name
-    return "something else"
+    return _KINDS.get(stat.S_IFMT(mode), "something else")
 
 
 def opened_folder(root: Path, segments: Sequence[str] = ()) -> int:
@@ -233,13 +229,6 @@ def opened_folder(root: Path, segments: Sequence[str] = ()) -> int:
     if mirrors.are_used():
         mirrors.place_of(root, segments)
     return _walked(root, segments)
-
-
-@contextmanager
-def scanning(root: Path, segments: Sequence[str] = ()) -> Iterator[Iterator[os.DirEntry[str]]]:
-    """Give the entries of a folder, opened as by ``opened_folder``, for the length of a block."""
-    with held(opened_folder(root, segments)) as folder, os.scandir(folder) as entries:
-        yield entries
 
 
 def is_surely_absent(root: Path, segments: Sequence[str] = ()) -> bool:
@@ -388,15 +377,15 @@ def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[S
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
     found = _looked_up(root, folders, names)
-    return [Stamp.of_status(each) if each and stat.S_ISREG(each.st_mode) else None for _, each in found]
+    return [Stamp.of_status(each) if each and stat.S_ISREG(each.st_mode) else None for each in found]
 
 
-def names_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[str]:
-    """Return the names that exist in one folder, including those of links.
+def is_any_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> bool:
+    """Return whether one of the names exists in a folder, also as that of a link.
 
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
-    return [name for name, status in _looked_up(root, folders, names) if status is not None]
+    return any(_looked_up(root, folders, names))
 
 
 def exists(root: Path, segments: Sequence[str]) -> bool:
@@ -424,16 +413,14 @@ def exists(root: Path, segments: Sequence[str]) -> bool:
     return True
 
 
-def _looked_up(
-    root: Path, folders: Sequence[str], names: Iterable[str]
-) -> Iterator[tuple[str, os.stat_result | None]]:
-    """Yield names in one folder, each with its status (a link's, not its target's) or None."""
+def _looked_up(root: Path, folders: Sequence[str], names: Iterable[str]) -> Iterator[os.stat_result | None]:
+    """Yield the status (a link's, not its target's) of each name in one folder, or None."""
     with held(opened_folder(root, folders)) as folder:
         for name in names:
             status = None
             with suppress(OSError):
                 status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            yield name, status
+            yield status
 
 
 def chunks(descriptor: int, start: int = 0, stop: int | None = None, *, size: int = CHUNK) -> Iterator[bytes]:
@@ -452,11 +439,9 @@ def chunks(descriptor: int, start: int = 0, stop: int | None = None, *, size: in
         start += wanted
 
 
-def blocks(source: Iterable[bytes], *takers: Callable[[bytes], object]) -> Iterator[bytes]:
-    """Yield bytes in blocks of at most ``BLOCK``; ``takers`` are called with each chunk first."""
+def blocks(source: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield bytes in blocks of at most ``BLOCK``."""
     for chunk in source:
-        for take in takers:
-            take(chunk)
         for start in range(0, len(chunk), BLOCK):
             yield chunk[start : start + BLOCK]
 
@@ -475,18 +460,9 @@ def stretches(blocks: Iterable[bytes]) -> Iterator[bytes]:
         yield rest
 
 
-def cut(stretch: bytes) -> Iterator[bytes]:
-    """Yield the lines of a block one by one, with their line feeds."""
-    *whole, rest = stretch.split(b"\n")
-    for line in whole:
-        yield line + b"\n"
-    if rest:
-        yield rest
-
-
 def lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield lines with their line feeds; a line longer than ``BLOCK`` is cut into several."""
-    return chain.from_iterable(map(cut, stretches(blocks)))
+    return chain.from_iterable(map(io.BytesIO, stretches(blocks)))
 
 
 def with_progress(source: Iterable[bytes], progress: Callable[[int], object]) -> Iterator[bytes]:
@@ -587,10 +563,7 @@ class Hashing:
 
     def result(self) -> Hashed:
         """Return the result for all bytes so far."""
-        digests, until = (
-            {name: each.digest(name).value for name in self._request.algorithms}
-            for each in (self._hashers, self._until)
-        )
+        digests, until = self._hashers.digests(), self._until.digests()
         return Hashed(size=self._hashers.size, digests=digests, until=until, text=self._text)
 
 
@@ -677,9 +650,8 @@ def _hash_run(run: FileRun, buffer: memoryview, progress: Callable[[int], None])
     sizes, others = array("q"), dict[int, Outcome]()
     columns = [(name, digest_function(name), list[str]()) for name in algorithms]
     unreported = 0
-    contents: Iterable[memoryview | None] = repeat(None)
-    if run.request.is_plain:
-        contents = small_files(run.root, run.folder, names, repeat(None), buffer)
+    nothing = repeat(None)
+    contents = small_files(run.root, run.folder, names, nothing, buffer) if run.request.is_plain else nothing
     for number, (data, name) in enumerate(zip(contents, names, strict=False)):
         if data is not None:
             for _, digest, values in columns:

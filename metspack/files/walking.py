@@ -6,14 +6,15 @@ Names come in lots of thousands, which are cheap to send to another process.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
 from metspack.errors import SourceError
-from metspack.files import reading, tempdb
+from metspack.files import held, reading, tempdb
+from metspack.files.paths import names_of
 from metspack.files.reading import Stamp
 from metspack.system import os
 from metspack.uris import shown
@@ -60,23 +61,16 @@ class Lot:
         return (self.prefix + name for name, what in self.others if what == "d")
 
 
-def _names(folder: bytes) -> tuple[str, ...]:
-    return tuple(os.fsdecode(folder).split("/")) if folder else ()
-
-
-def _kind(entry: os.DirEntry[str]) -> str:
-    if entry.is_dir(follow_symlinks=False):
-        return "d"
-    return "l" if entry.is_symlink() else "s"
-
-
 def lots(root: Path, below: tuple[str, ...], folder: bytes, *, sizes: bool) -> Iterator[Lot]:
     """Yield the entries of the folder at the path ``folder``, below ``below`` in a trusted root.
 
     No link is followed below the root.
     """
     try:
-        with reading.scanning(root, (*below, *_names(folder))) as entries:
+        with (
+            held(reading.opened_folder(root, (*below, *names_of(folder)))) as descriptor,
+            os.scandir(descriptor) as entries,
+        ):
             lot, count = _lot(folder, islice(entries, _MOST), sizes=sizes)
             yield lot
             while count == _MOST:
@@ -96,8 +90,9 @@ def _lot(folder: bytes, entries: Iterator[os.DirEntry[str]], *, sizes: bool) -> 
         for entry in entries:
             if entry.is_file(follow_symlinks=False):
                 files.append((entry.name, entry.stat(follow_symlinks=False).st_size if sizes else 0))
-            else:
-                others.append((os.fsencode(entry.name), _kind(entry)))
+                continue
+            kind = "d" if entry.is_dir(follow_symlinks=False) else "l" if entry.is_symlink() else "s"
+            others.append((os.fsencode(entry.name), kind))
     except OSError as error:
         fault = error
     files.sort()
@@ -112,19 +107,15 @@ def _lot(folder: bytes, entries: Iterator[os.DirEntry[str]], *, sizes: bool) -> 
 
 
 def all_lots(
-    root: Path,
-    below: tuple[str, ...],
-    folders: Iterable[bytes],
-    sizes: bool,
-    leaves_out: Callable[[bytes], bool] = lambda _: False,
+    root: Path, folder: bytes = b"", *, sizes: bool, leaves_out: Callable[[bytes], bool] = lambda _: False
 ) -> Generator[Lot, None, None]:
-    """Yield the entries of folders and of all below them, without those that ``leaves_out``."""
+    """Yield the entries of a folder and of all below it, without those that ``leaves_out``."""
     last = 0
     with closing(tempdb.create(_FOLDERS, "BEGIN")) as ahead, tempdb.explained(f"the folders of {root}"):
-        ahead.executemany(_PUT, ((each,) for each in folders))
+        ahead.execute(_PUT, (folder,))
         while (row := ahead.execute(_NEXT_FOLDER, (last,)).fetchone()) is not None:
             last, folder = row
-            for lot in lots(root, below, folder, sizes=sizes):
+            for lot in lots(root, (), folder, sizes=sizes):
                 ahead.executemany(_PUT, ((each,) for each in lot.folders if not leaves_out(each)))
                 yield lot
 
@@ -147,8 +138,8 @@ def entries(root: Path, below: tuple[str, ...] = ()) -> Generator[Entry, None, N
     with closing(checked_lots(root, below)) as found:
         for lot in found:
             for path in lot.folders:
-                yield _names(path), None
-            folder, names = _names(lot.folder), [os.fsdecode(name) for name in lot.names]
+                yield names_of(path), None
+            folder, names = names_of(lot.folder), [os.fsdecode(name) for name in lot.names]
             for name, stamp in zip(names, statuses(root, folder, names) if names else (), strict=True):
                 yield (*folder, name), stamp
 
@@ -162,9 +153,9 @@ def checked_lots(
     for a folder that cannot be read, for a symbolic link or special file, and for folders nested deeper than
     ``DEEPEST``.
     """
-    with closing(all_lots(root, (), (os.fsencode("/".join(below)),), sizes=sizes)) as found:
+    with closing(all_lots(root, os.fsencode("/".join(below)), sizes=sizes)) as found:
         for lot in found:
-            folder = _names(lot.folder)
+            folder = names_of(lot.folder)
             if len(folder) > DEEPEST:
                 raise SourceError(
                     f"{root}: has folders nested more than {DEEPEST} deep, such as {shown('/'.join(folder))}",

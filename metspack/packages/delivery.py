@@ -328,7 +328,7 @@ class _Delivery:
                 yield DeliveredPackage(path=package.path, mets=mets, within=within, is_packed=True)
 
     def _inside_folder(self, path: Path) -> Iterator[DeliveredPackage]:
-        for lot in all_lots(path, (), (b"",), sizes=False, leaves_out=lambda each: each.endswith(_CONTENT)):
+        for lot in all_lots(path, sizes=False, leaves_out=lambda each: each.endswith(_CONTENT)):
             text = lot.files.lower()
             if not any(each in text for each in _OF_PACKAGES):  # most folders have only LOBs
                 continue

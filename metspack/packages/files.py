@@ -501,7 +501,7 @@ def weight(path: Path | Sequence[Path], *, whole: bool = True) -> int:
     if stem_of_pack(path.name) is not None and path.is_file():
         return path.stat().st_size
     # Unreadable files are left out.
-    lots = walking.all_lots(path if path.is_dir() else path.parent, (), (b"",), sizes=True)
+    lots = walking.all_lots(path if path.is_dir() else path.parent, sizes=True)
     total = 0
     for each in lots:
         total += sum(each.sizes)

@@ -494,7 +494,7 @@ class Index(tempdb.Scratch):
                 path = named.path
             with self.files.document(path) as content:
                 hashers = Hashers(named.fixity.algorithms)
-                objid = self.read(number, path, reading.blocks(content.chunks(), hashers.update))
+                objid = self.read(number, path, reading.blocks(hashers.pass_on(content.chunks())))
             named.check(hashers)
         except (OSError, MetspackError) as error:
             self.forget(number)
@@ -517,8 +517,7 @@ class Index(tempdb.Scratch):
         """
         hashers = Hashers(named.fixity.algorithms)
         with self.files.content("/".join(named.path).encode("utf-8", "surrogateescape")) as content:
-            for _ in reading.blocks(content.chunks(), hashers.update):
-                pass
+            hashers.take(content.chunks())
         named.check(hashers)
         path = self.files.mets_in((*named.path[:-1], stem))
         self.execute("UPDATE mets SET path = ? WHERE id = ?", "/".join(path), number)

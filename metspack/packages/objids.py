@@ -150,7 +150,7 @@ class PackageIndex(tempdb.Scratch):
 
     def _folders(self, root: int) -> Iterator[SearchFault]:
         leaves_out = partial(self._is_before, root)
-        for lot in walking.all_lots(self._roots[root], (), (b"",), sizes=False, leaves_out=leaves_out):
+        for lot in walking.all_lots(self._roots[root], sizes=False, leaves_out=leaves_out):
             for name in lot.names:
                 if is_mets_name(name):
                     yield from self._document(root, None, lot.prefix + name)

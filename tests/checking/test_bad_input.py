@@ -31,13 +31,13 @@ def test_a_location_that_is_refused_is_reported_and_never_opened(
     forge.seal(package)
     (package / SECOND).write_bytes(b"changed")
     opened: list[str] = []
-    original = reading.opened
+    original = reading._opened
 
     def watched(root: Path, segments: tuple[str, ...] = ()) -> int:
         opened.append("/".join((str(root), *segments)))
         return original(root, segments)
 
-    monkeypatch.setattr(reading, "opened", watched)
+    monkeypatch.setattr(reading, "_opened", watched)
     monkeypatch.setattr(reading, "small_files", lambda *_: repeat(None))  # each is opened by itself
     found = list(check(package))
     (reported,) = [each for each in found if each.place == "s0.t2.c4.r1" and each.code in {"P002", "P003"}]

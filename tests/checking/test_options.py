@@ -26,14 +26,14 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Hold the names of LOB files as they are opened."""
     names: list[str] = []
-    original = reading.opened
+    original = reading._opened
 
     def watched(root: Path, segments: tuple[str, ...] = ()) -> int:
         if "lob4" in segments:
             names.append("/".join(segments))
         return original(root, segments)
 
-    monkeypatch.setattr(reading, "opened", watched)
+    monkeypatch.setattr(reading, "_opened", watched)
     monkeypatch.setattr(reading, "small_files", lambda *_: repeat(None))  # each is opened by itself
     return names
 

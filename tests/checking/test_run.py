@@ -57,7 +57,7 @@ def test_lobs_are_read_at_the_levels_that_hash(
     package: Path, level: Level, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = []
-    original = reading.opened
+    original = reading._opened
 
     def watched(root: Path, segments: Iterable[str] = ()) -> int:
         opened.append("/".join(segments))
@@ -73,7 +73,7 @@ def test_lobs_are_read_at_the_levels_that_hash(
                 opened.append("/".join((*folders, name)))
             yield data
 
-    monkeypatch.setattr(reading, "opened", watched)
+    monkeypatch.setattr(reading, "_opened", watched)
     monkeypatch.setattr(reading, "small_files", watched_small)
     list(check(package, level))
     lobs = [path for path in opened if "/lob4/" in path]
@@ -95,14 +95,14 @@ def test_a_full_temporary_directory_is_an_error(package: Path, monkeypatch: pyte
 def test_a_file_that_may_not_be_read_is_one_finding(
     package: Path, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = reading.opened
+    original = reading._opened
 
     def refused(root: Path, segments: Iterable[str] = ()) -> int:
         if "/".join(segments) == path:
             raise PermissionError(13, "Permission denied", path)
         return original(root, tuple(segments))
 
-    monkeypatch.setattr(reading, "opened", refused)
+    monkeypatch.setattr(reading, "_opened", refused)
     monkeypatch.setattr(reading, "small_files", lambda *_: repeat(None))  # each is opened by itself
     found = [each for each in check(package) if each.code == Code.UNREADABLE.id]
     assert {each.path for each in found} == {path}

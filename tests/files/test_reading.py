@@ -214,7 +214,8 @@ def test_names_in_a_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, 
     (tmp_path / "link").symlink_to("nowhere")
     if not is_answered:
         monkeypatch.setattr(os, "access", lambda *_, **__: False)
-    assert reading.names_there(tmp_path, (), ["link", "none", "file"]) == ["link", "file"]
+    are_there = [reading.is_any_there(tmp_path, (), [name]) for name in ("link", "none", "file")]
+    assert are_there == [True, False, True]
 
 
 @tabled

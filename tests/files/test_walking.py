@@ -10,10 +10,10 @@ import pytest
 from metspack.files import reading, walking
 
 
-def seen(root: Path, *folders: bytes, sizes: bool = True) -> list[tuple[bytes, str, int | None]]:
+def seen(root: Path, folder: bytes = b"", *, sizes: bool = True) -> list[tuple[bytes, str, int | None]]:
     """Return path, kind and size of all that lots hold."""
     rows: list[tuple[bytes, str, int | None]] = []
-    for lot in walking.all_lots(root, (), folders or (b"",), sizes):
+    for lot in walking.all_lots(root, folder, sizes=sizes):
         assert lot.fault is None
         rows += ((lot.prefix + name, "f", size) for name, size in zip(lot.names, lot.sizes, strict=sizes))
         rows += ((lot.prefix + name, kind, None) for name, kind in lot.others)
@@ -43,7 +43,7 @@ def test_each_entry_is_yielded_once(tree: Path, most: int, monkeypatch: pytest.M
         (b"a/pipe", "s", None),
         (b"c", "d", None),
     ]
-    assert [lot.folder for lot in walking.all_lots(tree, (), (b"",), False) if lot.is_empty] == [b"c"]  # noqa: FBT003 -- as a process is given it
+    assert [lot.folder for lot in walking.all_lots(tree, sizes=False) if lot.is_empty] == [b"c"]
 
 
 def test_files_are_sorted_and_sized_only_on_request(tree: Path) -> None:

@@ -6,6 +6,7 @@ into the same catalogue and compared in the same way.
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
@@ -241,7 +242,7 @@ class Manifest:
         for stretch in reading.stretches(blocks):
             taken = self._take_plain(self._line, stretch)
             if not taken:
-                for line in reading.cut(stretch):
+                for line in io.BytesIO(stretch):
                     yield from self._take_line(self._line + taken, line)
                     taken += 1
             self._line += taken

@@ -278,7 +278,7 @@ class DocumentReader:
 
     def _blocks(self, content: Content, hashers: digests.Hashers) -> Iterator[bytes]:
         are_links_counted = False
-        for block in reading.blocks(content.chunks(), hashers.update):
+        for block in reading.blocks(hashers.pass_on(content.chunks())):
             if self._links >= _MANY_LINKS and not are_links_counted:
                 check_links(content.blocks, self._looking.budgets)
                 are_links_counted = True

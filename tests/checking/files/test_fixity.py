@@ -136,14 +136,14 @@ def test_an_unlisted_file_that_cannot_be_read_stays_unlisted(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (package / FIRST).rename(package / "elsewhere")
-    original = reading.opened
+    original = reading._opened
 
     def refused(root: Path, segments: tuple[str, ...] = ()) -> int:
         if segments == ("elsewhere",):
             raise PermissionError(13, "Permission denied", "elsewhere")
         return original(root, segments)
 
-    monkeypatch.setattr(reading, "opened", refused)
+    monkeypatch.setattr(reading, "_opened", refused)
     assert {"F001", "F010"} <= set(codes(check(package, Level.FIXITY)))
 
 
@@ -244,14 +244,14 @@ def test_a_part_that_cannot_be_read_leaves_the_whole_open(
 ) -> None:
     in_parts(package)
     swap_parts(package)
-    original = reading.opened
+    original = reading._opened
 
     def refused(root: Path, segments: tuple[str, ...] = ()) -> int:
         if segments[-1:] == ("record0.bin.1",):
             raise OSError(5, "Input/output error", "record0.bin.1")
         return original(root, segments)
 
-    monkeypatch.setattr(reading, "opened", refused)
+    monkeypatch.setattr(reading, "_opened", refused)
     found = [(each.code, each.path) for each in check(package, Level.FIXITY)]
     assert found == [("P007", f"{FIRST}.1")]
 
