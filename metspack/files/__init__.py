@@ -52,14 +52,15 @@ def held(descriptor: int) -> Iterator[int]:
         release(descriptor)
 
 
-def lock(descriptor: int, how: int) -> bool:
-    """Lock an open file by ``how``, a LOCK_ of fcntl; return False if another process has it."""
+def lock(descriptor: int, how: int = fcntl.LOCK_EX) -> bool:
+    """Lock an open file until it is closed; return False if another process has it.
+
+    ``how`` is a LOCK_ of fcntl.
+    """
     try:
         fcntl.flock(descriptor, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks shows no other holder
-        return True
+    except OSError as error:  # a file system without locks shows no other holder
+        return not isinstance(error, BlockingIOError)
     return True
 
 

@@ -183,7 +183,7 @@ def keep(key: str, *, anew: bool) -> None:
         return
     if os.path.isdir(place):
         descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        if not lock(descriptor, fcntl.LOCK_EX) or os.fstat(descriptor).st_uid != os.getuid():
+        if not lock(descriptor) or os.fstat(descriptor).st_uid != os.getuid():
             os.close(descriptor)
             return
         if anew:
@@ -467,7 +467,7 @@ def _try_to_empty(place: str) -> bool:
         suppress(FileNotFoundError),
         held(os.open(place, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)) as writer,
     ):
-        if not lock(writer, fcntl.LOCK_EX):
+        if not lock(writer):
             return False
         found = os.fstat(writer)
         _free(writer, found.st_size, found.st_mtime_ns)

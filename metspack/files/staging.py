@@ -27,9 +27,9 @@ from metspack.errors import (
     TargetExistsError,
     TargetUnfinishedError,
 )
-from metspack.files import journal, reading, tempdb, walking, writing
+from metspack.files import journal, lock, reading, tempdb, walking, writing
 from metspack.files.journal import USUAL, RunEvents, RunFacts, StagingTerms
-from metspack.system import os
+from metspack.system import fcntl, os
 
 NOT_FOUND = "Name a package's folder, or the METS file of its parent IP."
 """The hint for a path without a package."""
@@ -63,7 +63,7 @@ def _remove_leftover(partial: Path) -> None:
         with suppress(OSError), reading.opening(journal.journal_of(partial)) as file:
             events = journal.run_events(file).events
             is_over = bool(events) and events[-1].get("event") == journal.PUBLISHING
-            if is_over and not os.path.lexists(partial / "package") and writing.take_lock(file):
+            if is_over and not os.path.lexists(partial / "package") and lock(file):
                 writing.remove(partial)
         writing.remove_empty(partial)  # the journal is the last file to be removed
 
@@ -508,7 +508,7 @@ def open_stretch(work: Path) -> Iterator[writing.SyncedTogether]:
     The result puts the files written in the block on disk together. Raises ``TargetError``.
     """
     with writing.SyncedTogether(work) as disk:
-        disk.lock_shared()
+        lock(disk.descriptor, fcntl.LOCK_SH)
         if not processes.has_parent():  # then another run may have the folder
             raise TargetError("the process that this one worked for has ended")
         yield disk

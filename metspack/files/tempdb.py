@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sqlite3
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, repeat, takewhile
 from pathlib import Path
@@ -102,7 +102,7 @@ def rows_with_prefix(
 class BulkInsert:
     """An INSERT statement for many rows at once, which takes half the time of single ones.
 
-    ``row`` is one row of VALUES. In it ``?1`` and so on stand for the ``shared`` values, the same in all
+    ``row`` has the values of one row. In it ``?1`` and so on stand for the ``shared`` values, the same in all
     rows, and ``?{0}`` and so on for the ``per_row`` values, whose binding takes most of the time. With
     ``counts`` the shared values begin with so many pairs of a number and a step: ``?1 + {row} * ?2`` is then
     the number of a row. Rows that violate a constraint are left out.
@@ -116,13 +116,7 @@ class BulkInsert:
             for place, first in enumerate(numbers)
         ]
         columns = (f"column{number}" for number in range(1, per_row + 1))
-        made = (
-            row.replace("?{", "{")
-            .format(*columns, row=f"column{per_row + 1}")
-            .strip()
-            .removeprefix("(")
-            .removesuffix(")")
-        )
+        made = row.replace("?{", "{").format(*columns, row=f"column{per_row + 1}")
         self._per_row = per_row
         self._counts = counts
         self._statements = {
@@ -130,10 +124,15 @@ class BulkInsert:
             for each in _AT_ONCE
         }
 
-    def run(
-        self, database: sqlite3.Connection, shared: tuple[Any, ...], rows: Iterable[tuple[Any, ...]]
+    def run_columns(
+        self, database: sqlite3.Connection, shared: tuple[Any, ...], columns: Sequence[Sequence[Any] | None]
     ) -> None:
-        """Insert rows of per-row values, with the same ``shared`` values in all of them."""
+        """Insert rows given as columns, with the same ``shared`` values in all of them.
+
+        None stands for a column of NULL, except as the first.
+        """
+        size = len(columns[0] or ())
+        rows = zip(*(each or repeat(None, size) for each in columns), strict=True)
         values = list(chain.from_iterable(rows))
         start = 0
         for number, statement in self._statements.items():
@@ -143,13 +142,6 @@ class BulkInsert:
                 start += step
                 for at in range(0, 2 * self._counts, 2):
                     shared = (*shared[:at], shared[at] + number * shared[at + 1], *shared[at + 1 :])
-
-    def run_columns(
-        self, database: sqlite3.Connection, shared: tuple[Any, ...], columns: Sequence[Sequence[Any] | None]
-    ) -> None:
-        """Insert rows given as columns; None stands for a column of NULL, except as the first."""
-        size = len(columns[0] or ())
-        self.run(database, shared, zip(*(each or repeat(None, size) for each in columns), strict=True))
 
 
 class Scratch(Closable):

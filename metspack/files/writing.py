@@ -17,7 +17,6 @@ from contextvars import ContextVar
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import Self
 
 from metspack.errors import TargetError, hint_of
 from metspack.files import held, journal, lock, pwrite, release, threads, write
@@ -95,15 +94,28 @@ _NOT_LINKED = (
 )
 
 
-class NewFile:
+class _Descriptor(Closable):
+    """A base of objects with an open descriptor; a context manager."""
+
+    __slots__ = ("descriptor",)
+    descriptor: int
+
+    def close(self) -> None:
+        """Close the descriptor; a second call has no effect."""
+        # By a second call, the number may be another file's.
+        descriptor, self.descriptor = self.descriptor, -1
+        release(descriptor)
+
+
+class NewFile(_Descriptor):
     """A new file, written once from start to end; closing it puts it on disk.
 
     Raises ``TargetError`` when it exists or cannot be written. Leaving the block by an exception removes it.
     With ``is_synced`` False ``SyncedTogether.sync`` has to put it on disk. With ``is_new`` False the file
-    exists (``reopen_file``).
+    exists: ``reopen_file`` appends to it, or it is the new file of another process, where ``skip`` left room.
     """
 
-    __slots__ = ("_buffer", "_descriptor", "_held", "_is_synced", "path", "size")
+    __slots__ = ("_buffer", "_held", "_is_synced", "path", "size")
 
     def __init__(self, path: Path, *, is_synced: bool = True, is_new: bool = True) -> None:
         self.path = path
@@ -112,7 +124,7 @@ class NewFile:
         self._buffer: list[bytes] = []
         self._held = 0
         with explained(path), _beside(path) as folder:
-            self._descriptor = os.open(path.name, _CREATE if is_new else _KEEP, 0o644, dir_fd=folder)
+            self.descriptor = os.open(path.name, _CREATE if is_new else _KEEP, 0o644, dir_fd=folder)
 
     def write(self, block: bytes) -> None:
         """Append bytes."""
@@ -140,31 +152,31 @@ class NewFile:
         self._buffer.clear()
         self._held = 0
         with explained(self.path):
-            write(self._descriptor, held)
+            write(self.descriptor, held)
 
     def sync(self) -> None:
         """Put all appended bytes on disk."""
         self.flush()
         with explained(self.path):
-            os.fsync(self._descriptor)
+            os.fsync(self.descriptor)
 
     def skip(self, size: int) -> None:
-        """Leave room for ``size`` bytes, which a ``SharedFile`` writes."""
+        """Leave room for ``size`` bytes, which another process writes by ``patch``."""
         self.flush()
         self.size += size
         with explained(self.path):
-            os.lseek(self._descriptor, self.size, os.SEEK_SET)
+            os.lseek(self.descriptor, self.size, os.SEEK_SET)
 
     def patch(self, offset: int, block: bytes) -> None:
         """Overwrite appended bytes from ``offset`` on; the file does not grow."""
         self.flush()
         with explained(self.path):
-            pwrite(self._descriptor, block, offset)
+            pwrite(self.descriptor, block, offset)
 
     def read_back(self, start: int, stop: int) -> Iterator[bytes]:
         """Yield the appended bytes from ``start`` to ``stop``, read from the file."""
         self.flush()
-        for block in chunks(self._descriptor, start, stop, size=_BUFFER):
+        for block in chunks(self.descriptor, start, stop, size=_BUFFER):
             yield block
             start += len(block)
         if start < stop:
@@ -182,28 +194,19 @@ class NewFile:
 
     def discard(self) -> None:
         """Close without a flush a file that will be removed; a second call has no effect."""
-        # By a second call, the number may be another file's.
-        descriptor, self._descriptor = self._descriptor, -1
-        release(descriptor)
+        super().close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
+        is_whole = False
         try:
-            if kind is None:
+            if error[0] is None:
                 self.close()
-                return
-        except BaseException:
-            self._unlink()
-            raise
-        self.discard()
-        self._unlink()
-
-    def _unlink(self) -> None:
-        # The error that ended the block is the one to report.
-        with suppress(OSError), _beside(self.path) as folder:
-            os.unlink(self.path.name, dir_fd=folder)
+                is_whole = True
+        finally:
+            self.discard()
+            if not is_whole:  # the error that ended the block is the one to report
+                with suppress(OSError), _beside(self.path) as folder:
+                    os.unlink(self.path.name, dir_fd=folder)
 
 
 def reopen_file(path: Path, size: int, *, is_new: bool) -> NewFile:
@@ -222,38 +225,6 @@ def reopen_file(path: Path, size: int, *, is_new: bool) -> NewFile:
     file = NewFile(path, is_new=False)
     file.skip(size)
     return file
-
-
-class _Descriptor(Closable):
-    """A base of objects with an open descriptor; a context manager."""
-
-    __slots__ = ("descriptor",)
-    descriptor: int
-
-    def close(self) -> None:
-        """Close the descriptor."""
-        descriptor, self.descriptor = self.descriptor, -1
-        release(descriptor)
-
-
-class SharedFile(_Descriptor):
-    """A ``NewFile`` of another process, to write where ``skip`` left room; a context manager.
-
-    Closing the ``NewFile`` puts the bytes on disk. Raises ``TargetError`` when it cannot be written.
-    """
-
-    __slots__ = ("path",)
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with explained(path), _beside(path) as folder:
-            flags = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-            self.descriptor = os.open(path.name, flags, dir_fd=folder)
-
-    def write(self, offset: int, block: bytes) -> None:
-        """Write bytes at an offset."""
-        with explained(self.path):
-            pwrite(self.descriptor, block, offset)
 
 
 class OpenFolder(_Descriptor):
@@ -431,25 +402,16 @@ class SyncedTogether(_Descriptor):
 
                 raise OSError(number := ctypes.get_errno(), os.strerror(number))
 
-    def lock_shared(self) -> None:
-        """Take a shared lock on the folder; ``wait_for_others`` waits until it is released."""
-        lock(self.descriptor, fcntl.LOCK_SH)
-
 
 def wait_for_others(folder: Path) -> bool:
     """Wait until no process has a folder locked; return False after ``_PATIENCE`` seconds."""
     with explained(folder), held(os.open(folder, _FOLDER)) as descriptor:
         ending = time.monotonic() + _PATIENCE
-        while not take_lock(descriptor):
+        while not lock(descriptor):
             if time.monotonic() > ending:
                 return False
             time.sleep(0.02)
     return True
-
-
-def sync_file(descriptor: int) -> None:
-    """Put the content of an open file on disk, including what another process wrote."""
-    os.fsync(descriptor)
 
 
 def put(staged: Path, target: Path) -> None:
@@ -497,9 +459,9 @@ def take_away(path: Path) -> None:
     sync_directory(path.parent)
 
 
-def take_lock(descriptor: int) -> bool:
-    """Lock an open file until it is closed; return False when another process holds it."""
-    return lock(descriptor, fcntl.LOCK_EX)
+def sync_file(descriptor: int) -> None:
+    """Put the content of an open file on disk, including what another process wrote."""
+    os.fsync(descriptor)
 
 
 @contextmanager
@@ -533,7 +495,7 @@ class RunJournal(_Descriptor):
         with explained(path):
             self.descriptor = os.open(path, _APPEND | os.O_CREAT | os.O_NONBLOCK, 0o644)
         try:
-            self.is_held = not take_lock(self.descriptor)
+            self.is_held = not lock(self.descriptor)
         except BaseException:
             self.close()  # else it would be locked as long as the error is there
             raise

@@ -104,8 +104,8 @@ _NO_LOBS, _LOBS, _PARTS = range(3)
 _FILES = tempdb.BulkInsert(
     """entry (mets, kind, algorithm, path, xml_id, lob, part, size, digest, groupid, seq, child, line,
     media)""",
-    """(?3, 'file', ?4, ?5 || ?{0}, ?{1}, CASE ?6 WHEN 1 THEN ?{1} WHEN 2 THEN ?{4} END, ?6 = 2,
-    ?{2}, ?{3}, ?{4}, ?{5}, ?7, ?1 + {row} * ?2, ?{6})""",
+    """?3, 'file', ?4, ?5 || ?{0}, ?{1}, CASE ?6 WHEN 1 THEN ?{1} WHEN 2 THEN ?{4} END, ?6 = 2,
+    ?{2}, ?{3}, ?{4}, ?{5}, ?7, ?1 + {row} * ?2, ?{6}""",
     shared=7,
     per_row=7,
     counts=1,

@@ -347,13 +347,13 @@ def write_reserved(task: _Reserved, moved: Callable[[int], None]) -> tuple[list[
     """
     added, path, at, stop = task
     listed: list[bytes] = []
-    with writing.SharedFile(path) as file:
+    with closing(writing.NewFile(path, is_synced=False, is_new=False)) as file:
         for names, contents in added.together():
             blocks, records = new_entries(names, contents, at, method=STORED)
             block = b"".join(blocks)
             if at + len(block) > stop:
                 raise AssertionError(f"{names[0]!r} and others need more room than was left for them")
-            file.write(at, block)
+            file.patch(at, block)
             at += len(block)
             listed += records
             moved(sum(map(len, contents)))

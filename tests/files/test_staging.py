@@ -295,7 +295,7 @@ def test_a_staging_folder_that_fails_early_is_removed_unless_another_made_it(
 def test_an_interruption_while_the_journal_is_locked_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "take_lock", Mock(side_effect=[KeyboardInterrupt, True]))
+    monkeypatch.setattr(writing, "lock", Mock(side_effect=[KeyboardInterrupt, True]))
     with pytest.raises(KeyboardInterrupt):
         Staging(tmp_path / "out", RUN)
     assert not list(tmp_path.iterdir())

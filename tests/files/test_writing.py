@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from metspack import processes
 from metspack.errors import SourceError, TargetError
-from metspack.files import threads, writing
+from metspack.files import lock, threads, writing
 from metspack.files.journal import unsealed
 from metspack.files.writing import NewFile, OpenFolder, RunJournal
 from tests.laws import law
@@ -310,7 +310,7 @@ def test_a_link_in_place_of_a_folder_is_removed(tmp_path: Path, monkeypatch: pyt
     "write",
     [
         writing.NewFile,
-        writing.SharedFile,
+        partial(writing.NewFile, is_new=False),
         partial(writing.reopen_file, size=1, is_new=False),
         lambda path: writing.OpenFolder(path.parent),
         writing.make_directory,
@@ -388,7 +388,7 @@ def test_unsupported_locks(monkeypatch: pytest.MonkeyPatch, error: OSError, *, e
         raise error
 
     monkeypatch.setattr(fcntl, "flock", failing)
-    assert writing.take_lock(0) is expected
+    assert lock(0) is expected
 
 
 # --- the journal --------------------------------------------------------------------------------------

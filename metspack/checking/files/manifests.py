@@ -6,7 +6,6 @@ into the same catalogue and compared in the same way.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
@@ -37,7 +36,7 @@ from metspack.system import os
 # A line with one of these may need its path changed; any other path is valid as it is.
 _NOT_PLAIN = (b"\r", b"\0", b"\\", b"//", b"/.", b"/\n", b"  /", b"  .")
 _PLAIN_LINES = BulkInsert(
-    "listed", "(?3, ?{0}, CAST(?{1} AS TEXT), ?1 + {row} * ?2)", shared=3, per_row=2, counts=1
+    "listed", "?3, ?{0}, CAST(?{1} AS TEXT), ?1 + {row} * ?2", shared=3, per_row=2, counts=1
 )
 PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
 _OUT_OF_ORDER = "a path out of order"
@@ -242,7 +241,7 @@ class Manifest:
         for stretch in reading.stretches(blocks):
             taken = self._take_plain(self._line, stretch)
             if not taken:
-                for line in io.BytesIO(stretch):
+                for line in reading.lines((stretch,)):
                     yield from self._take_line(self._line + taken, line)
                     taken += 1
             self._line += taken
