@@ -99,19 +99,15 @@ def sealed_events(descriptor: int, longest: int) -> Iterator[tuple[int, dict[str
     that of the line before. A damaged last line is left out: the run was probably stopped while it wrote the
     line. The file stays open. Raises ``OSError``.
     """
-    size, fault = 0, None
+    size = 0
     with reading.from_byte(0, descriptor) as file:
         for number in count(1):
-            line = file.readline((_FIRST_LINE if number == 1 else longest) if fault is None else 1)
-            if not line:
-                return
-            if fault is not None:  # something follows it
-                yield fault, None, size
-                return
+            line = file.readline(_FIRST_LINE if number == 1 else longest)
             event = unsealed(line) if line.endswith(b"\n") else None
             if event is None:
-                fault = number
-                continue
+                if file.read(1):  # something follows it
+                    yield number, None, size
+                return
             size += len(line)
             yield number, event, size
 
@@ -168,14 +164,6 @@ def check_kinds(partial: Path) -> None:
                 elif not each.is_file(follow_symlinks=False):
                     what = "a symbolic link" if each.is_symlink() else "no file"
                     raise strange(partial, f"{each.path} is {what}")
-
-
-def is_locked(descriptor: int) -> bool:
-    """Return whether a process has an open journal locked, so that a run is at work."""
-    is_free = lock(descriptor, fcntl.LOCK_SH)
-    if is_free:
-        lock(descriptor, fcntl.LOCK_UN)
-    return not is_free
 
 
 BEGIN = "begin"
@@ -235,15 +223,10 @@ def _is_run_event(event: Mapping[str, Any]) -> bool:
     if name == FAULTY:
         return all(type(each) is int for each in event["segments"])
     if name == PUTTING:
-        return all(map(_is_put, event["puts"]))
+        return all(isinstance(each, list) and [*map(type, each)] == [str, str] for each in event["puts"])
     if name == PLANNED:
         return isinstance(event.get("segments"), int | None)
     return name not in _FIRST or _is_time(event["started"])
-
-
-def _is_put(value: object) -> bool:
-    """Return whether a value is a path and a digest."""
-    return isinstance(value, list) and [type(each) for each in value] == [str, str]
 
 
 def _is_time(text: str) -> bool:
@@ -341,17 +324,6 @@ class RunFacts:
             yield f"time (SOURCE_DATE_EPOCH): {begun['created']} then, {self.created} now"
 
 
-def refusal(partial: Path, begun: Mapping[str, Any], different: Sequence[str]) -> TargetUnfinishedError:
-    """Return the error for a command that differs from the stopped one."""
-    return TargetUnfinishedError(
-        f"{partial} is what a stopped metspack {begun['command']} left, and this one is not the same: "
-        f"{different[0]}",
-        hint="Run that command again to go on with it; --restart starts over with this one, and so does "
-        "removing that folder.",
-        details=different if len(different) > 1 else (),
-    )
-
-
 def damaged(partial: Path, number: int) -> TargetUnfinishedError:
     """Return the error for a journal with a damaged line."""
     return TargetUnfinishedError(
@@ -445,8 +417,8 @@ def status(path: Path) -> Status:
     try:
         with reading.opening(partial, (NAME,)) as descriptor:
             found = run_events(descriptor)
-            is_running = is_locked(descriptor)
             newest = os.fstat(descriptor).st_mtime
+            is_running = not lock(descriptor, fcntl.LOCK_SH)
     except OSError as error:
         raise SourceError(
             f"{partial} has no journal that can be read: {error.strerror}",
@@ -492,19 +464,15 @@ def _status_of(path: Path, partial: Path, found: RunEvents, newest: float, *, is
 
 def not_found(path: Path, hint: str, words: str = "was not found") -> SourceNotFoundError:
     """Return the error for a missing path, which reports a run that makes it, if there is one."""
-    if os.path.lexists(partial := partial_of(path.absolute())):
-        try:
-            found = status(partial)
-        except (SourceError, TargetUnfinishedError):
-            found = None
-        if found is not None and found.state == "running":
+    with suppress(SourceError, TargetUnfinishedError):
+        found = status(partial_of(path.absolute()))
+        if found.state == "running":
             return SourceNotFoundError(
                 f"{path} was not found: metspack {found.command} is making it (process {found.pid})",
                 hint="Wait until it has ended.",
             )
-        if found is not None:
-            return SourceUnfinishedError(
-                f"{path} was not found: metspack {found.command}, which makes it, was stopped earlier",
-                hint=f"It can go on: {found.resume}",
-            )
+        return SourceUnfinishedError(
+            f"{path} was not found: metspack {found.command}, which makes it, was stopped earlier",
+            hint=f"It can go on: {found.resume}",
+        )
     return SourceNotFoundError(f"{path} {words}", hint=hint)

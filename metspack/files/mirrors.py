@@ -72,12 +72,6 @@ class StorePath(PosixPath):
         prepare(place)
         return place
 
-    def __bytes__(self) -> bytes:
-        return os.fsencode(os.fspath(self))
-
-    def __reduce__(self) -> tuple[Any, ...]:  # Path has its own
-        return StorePath, tuple(self.parts)
-
     def absolute(self) -> StorePath:
         """Return the path itself, which is absolute."""
         return self
@@ -242,7 +236,6 @@ def _remove(folder: str) -> None:
 
 def forget_all() -> None:
     """Forget all stores and remove their mirrors, so that a later call lists the stores again."""
-    global _base  # noqa: PLW0603
     if _base and _locks:
         # Some file systems refuse the first call and obey the second.
         for _ in range(0 if _base in _left else 2):
@@ -251,11 +244,7 @@ def forget_all() -> None:
         _left.discard(_base)
         with suppress(OSError):  # the descriptor is closed even after an error
             os.close(_locks.pop())
-        os.environ.pop(_AT, None)
-    _base = ""
-    note_mirrors("")
-    _listed.clear()
-    _full.clear()
+    _use("")
 
 
 # --- Listing ---
@@ -283,9 +272,9 @@ def prepare(place: str) -> None:
                 _make_folder(at)
             elif not os.path.isdir(at):
                 return
-        _list(at, names[0], names[1])
+        _list(at)
     if os.path.isdir(place):
-        _list(place, names[0], names[1])
+        _list(place)
 
 
 @_on_disk()
@@ -305,7 +294,7 @@ def _make_folder(place: str) -> None:
         os.mkdir(place, _OURS)
 
 
-def _list(place: str, scheme: str, bucket: str) -> None:
+def _list(place: str) -> None:
     """List a folder once; of a folder with a METS, a package, everything below it."""
     if place in _listed:
         return
@@ -314,6 +303,7 @@ def _list(place: str, scheme: str, bucket: str) -> None:
         if stat.S_IMODE(os.fstat(descriptor).st_mode) == _LISTED:
             _listed.add(place)
             return
+        scheme, bucket = place[len(_base) + 1 :].split("/")[:2]
         root = os.path.join(_base, scheme, bucket)
         prefix = os.path.relpath(place, root) if place != root else ""
         store = client.store(scheme.rstrip(":"), bucket)
@@ -324,7 +314,9 @@ def _list(place: str, scheme: str, bucket: str) -> None:
         if any(map(_METS.fullmatch, names)):
             for each in store.below(prefix):
                 _put(root, each)
-            _mark_listed(place)
+            for at, *_ in os.walk(place, topdown=False):
+                os.chmod(at, _LISTED)
+                _listed.add(at)
         else:
             for folder in folders:
                 _make_folder(os.path.join(root, folder))
@@ -332,15 +324,6 @@ def _list(place: str, scheme: str, bucket: str) -> None:
         _listed.add(place)
         if not objects and not folders and place != root:
             os.rmdir(place)  # a store has no empty folders: this one does not exist
-
-
-def _mark_listed(folder: str) -> None:
-    with os.scandir(folder) as entries:
-        for each in entries:
-            if each.is_dir(follow_symlinks=False):
-                os.chmod(each.path, _LISTED)
-                _listed.add(each.path)
-                _mark_listed(each.path)
 
 
 def _put(root: str, found: StoredObject) -> None:
@@ -392,24 +375,16 @@ def place_of(root: Path, segments: Sequence[str] = ()) -> str:
 
     The folders on the way are listed first. Raises ``StoreError``.
     """
-    place = os.path.join(os.fspath(root), *segments)
+    above = os.fspath(root)
+    place = os.path.join(above, *segments)
     if not inside(place):
         return ""
-    if segments:
-        prepare_below(os.fspath(root), segments)
+    with _on_disk():
+        for at in accumulate((above, *segments), os.path.join) if segments else ():
+            if at not in _listed and not os.path.isdir(at):
+                break
+            _list(at)
     return place
-
-
-@_on_disk()
-def prepare_below(root: str, segments: Sequence[str]) -> None:
-    """List the folders on the way from a folder in a mirror to names below it."""
-    scheme, bucket = root[len(_base) + 1 :].split("/")[:2]
-    for at in accumulate((root, *segments), os.path.join):
-        if at in _listed:
-            continue
-        if not os.path.isdir(at):
-            return
-        _list(at, scheme, bucket)
 
 
 _full: deque[tuple[str, int]] = deque()

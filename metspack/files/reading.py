@@ -201,7 +201,7 @@ def _walked(root: Path, segments: Sequence[str]) -> int:
 
 
 def named(error: OSError, root: Path, segments: Sequence[str]) -> OSError:
-    """Return an error with the file at ``segments`` below ``root``, if it names none."""
+    """Return an error that names its file: the one at ``segments`` below ``root`` by default."""
     if error.filename is None:
         error.filename = str(root.joinpath(*segments))
     return error
@@ -209,7 +209,7 @@ def named(error: OSError, root: Path, segments: Sequence[str]) -> OSError:
 
 @contextmanager
 def _naming(root: Path, segments: Sequence[str]) -> Iterator[None]:
-    """Add the file to an OSError of the block that names none."""
+    """Raise an OSError of the block as ``named`` returns it."""
     try:
         yield
     except OSError as error:

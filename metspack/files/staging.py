@@ -87,16 +87,15 @@ class Partial(ABC):
         self._is_new = False
         with writing.explained(self.root):
             self._open()
-        try:
-            with writing.explained(self.root):
+            try:
                 self._begin()
-        except BaseException:
-            # An earlier run's work stays: its command can resume it.
-            if self._is_new:
-                self.discard()
-            else:
-                self.journal.close()
-            raise
+            except BaseException:
+                # An earlier run's work stays: its command can resume it.
+                if self._is_new:
+                    self.discard()
+                else:
+                    self.journal.close()
+                raise
 
     def _open(self) -> None:
         """Open and lock the journal, in a new folder unless it exists.
@@ -253,7 +252,13 @@ class Staging(Partial):
         if begun["event"] != journal.BEGIN:
             raise journal.damaged(self.root, 1)
         if different := list(self._run.differences(begun)):
-            raise journal.refusal(self.root, begun, different)
+            raise TargetUnfinishedError(
+                f"{self.root} is what a stopped metspack {begun['command']} left, and this one is not the "
+                f"same: {different[0]}",
+                hint="Run that command again to go on with it; --restart starts over with this one, and so "
+                "does removing that folder.",
+                details=different if len(different) > 1 else (),
+            )
         self.events = journal.standing(events)
         self.is_resumed = True
         self.created = str(begun["created"])
@@ -302,19 +307,15 @@ class Staging(Partial):
             return True
         return any(each.get("event") not in _IDLE for each in events)
 
-    def publish(self) -> None:
-        """Put the package on disk, rename it to the target, and remove the rest."""
-        self._publish(self.package, writing.move)
+    def publish(self, name: str = "") -> None:
+        """Put the package on disk, rename it to the target, and remove the rest.
 
-    def publish_file(self, name: str) -> None:
-        """Put a finished file of the package in the target's place, and remove the rest."""
-        self._publish(self.package / name, writing.put)
-
-    def _publish(self, made: Path, put: Callable[[Path, Path], None]) -> None:
+        With ``name`` this finished file of the package is put in the target's place.
+        """
         writing.sync_tree(self.package)
         self.journal.record(event=journal.PUBLISHING)
-        self._published = made
-        put(made, self.target)
+        self._published = self.package / name
+        (writing.put if name else writing.move)(self._published, self.target)
         super().discard()
 
     def _is_published(self) -> bool:

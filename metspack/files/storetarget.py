@@ -18,13 +18,14 @@ from metspack.errors import StoreError, TargetError, TargetExistsError
 from metspack.files import mirrors, reading, walking, writing
 from metspack.files.journal import run_events
 from metspack.files.mirrors import UNFINISHED, StorePath
+from metspack.files.paths import names_of
 from metspack.stores import client, ranges
 from metspack.stores.client import PART, StoredObject
 from metspack.stores.ranges import BLOCK
 from metspack.system import os
 
-_LISTINGS, _WAIT = 6, 0.5
-"""The most listings until all sent objects are there, and the seconds after the first."""
+_WAITS = (0, 0.5, 1, 2, 4, 8)
+"""The seconds before each of the listings until all sent objects are there."""
 
 _SENT = "sent.jsonl"
 
@@ -129,9 +130,8 @@ class StoreTarget:
 
         waiting = [(path, found) for path in paths if (found := self._unsent(package, path)) is not None]
         small = [task for task in waiting if task[1].st_size <= PART]
-        large = [
-            task for task in waiting if task[1].st_size > PART
-        ]  # the client sends the parts of one in parallel
+        # The client sends the parts of a large one in parallel.
+        large = [task for task in waiting if task[1].st_size > PART]
         done = [*ranges.in_flight(put, small), *map(put, large)]
         if not done:
             return
@@ -173,11 +173,9 @@ class StoreTarget:
 
     def _await_listing(self, expected: Mapping[str, int]) -> dict[str, StoredObject]:
         """Wait until all sent objects are listed, remove all others, and return the listing."""
-        wait, missing = _WAIT, [""]
-        for attempt in range(_LISTINGS):
-            if attempt:
-                time.sleep(wait)
-                wait *= 2
+        missing = [""]
+        for wait in _WAITS:
+            time.sleep(wait)
             listed = dict(self._listed())
             missing = [
                 path for path, size in expected.items() if path not in listed or listed[path].size != size
@@ -235,7 +233,6 @@ def _is_emptied(found: os.stat_result) -> bool:
 
 def files_below(package: Path, folder: str = "") -> Iterator[str]:
     """Yield the paths in a package of all files below one of its folders."""
-    below = tuple(folder.split("/")) if folder else ()
-    for lot in walking.checked_lots(package, below):
+    for lot in walking.checked_lots(package, names_of(os.fsencode(folder))):
         for name in lot.names:
             yield os.fsdecode(lot.prefix + name)

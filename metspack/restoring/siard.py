@@ -107,7 +107,7 @@ def restore_archive(
             written = work.write_folder(into, options.lob_folder_style)
         source.check_unchanged()
         if is_file:
-            staging.publish_file(target.name)
+            staging.publish(target.name)
         else:
             staging.publish()
         return replace(work.restored(written), into=into.value)

@@ -136,12 +136,11 @@ def test_a_damaged_line_before_others_has_its_number(tmp_path: Path) -> None:
 
 
 def test_a_lock_of_another_is_seen_and_none_is_left(tmp_path: Path) -> None:
-    path = tmp_path / "j"
-    with opened(path, b"") as descriptor:
-        assert not journal.is_locked(descriptor)
-        with locked(path):  # none of ours is in the way
-            assert journal.is_locked(descriptor)
-        assert not journal.is_locked(descriptor)
+    path = left(tmp_path / "out.partial", lines(BEGIN))
+    assert journal.status(tmp_path / "out").state == "stopped"
+    with locked(path):  # none of ours is in the way
+        assert journal.status(tmp_path / "out").state == "running"
+    assert journal.status(tmp_path / "out").state == "stopped"
 
 
 def test_a_file_system_that_knows_no_locks_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,8 +148,8 @@ def test_a_file_system_that_knows_no_locks_has_none(tmp_path: Path, monkeypatch:
         raise OSError(95, "not supported")
 
     monkeypatch.setattr(fcntl, "flock", fails)
-    with opened(tmp_path / "j", b"") as descriptor:
-        assert not journal.is_locked(descriptor)
+    left(tmp_path / "out.partial", lines(BEGIN))
+    assert journal.status(tmp_path / "out").state == "stopped"
 
 
 FACTS = RunFacts(

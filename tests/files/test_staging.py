@@ -176,7 +176,7 @@ def test_an_interruption_behind_the_rename_leaves_the_target_and_nothing_else(
             staging.journal.record(event="segment")
             for name in ("move", "put", "remove"):
                 monkeypatch.setattr(writing, name, interrupting(getattr(writing, name)))
-            staging.publish_file("mets.xml") if is_file else staging.publish()
+            staging.publish("mets.xml") if is_file else staging.publish()
 
     with pytest.raises(Interrupted) as caught:
         publish()

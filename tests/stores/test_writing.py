@@ -177,7 +177,7 @@ def test_an_error_of_the_source_leaves_nothing(s3: S3, northwind: Path, tmp_path
 
 @pytest.mark.slow
 def test_a_late_listing_is_waited_for(s3: S3, northwind: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storetarget, "_WAIT", 0.01)
+    monkeypatch.setattr(storetarget, "_WAITS", (0, 0.01))
     s3.loopback.err(hide="record0")
     with pytest.raises(StoreError, match="does not list"):
         metspack.build(northwind, f"{s3.url}/package", options())
