@@ -27,7 +27,7 @@ from metspack.system import os
 from metspack.system.winnames import unholdable
 
 _PUT = "INSERT OR IGNORE INTO disk VALUES (?, ?, ?)"
-_FILES = BulkInsert("disk", "?{0}, 'f', ?{1}", shared=0, per_row=2)
+_FILES = BulkInsert("disk", "?{0}, 'f', ?{1}", per_row=2)
 # Folders found since are below the last one, and so after it.
 _NEXT_FOLDER = "SELECT path FROM disk WHERE kind = 'd' AND path > ? ORDER BY path LIMIT 1"
 _COLLIDING = """
@@ -137,7 +137,7 @@ class _Taking:
         if lot.fault is not None:
             path = shown(prefix.rstrip(b"/")) or "."
             self._findings.append(Code.UNREADABLE.at(path, reason=reason_of(lot.fault)))
-        elif lot.is_empty:
+        elif not (lot.files or lot.others):
             self.take_empty(prefix.rstrip(b"/"))
         self.flush()
 

@@ -456,7 +456,7 @@ def _in_folder(look: SegmentLook) -> Iterator[_Lot]:
     folders = [look.data]
     for folder in folders:
         for lot in walking.lots(look.root, (), folder, sizes=True):
-            if lot.fault or lot.is_empty or any(kind != "d" for _, kind in lot.others):
+            if lot.fault or not (lot.files or lot.others) or any(kind != "d" for _, kind in lot.others):
                 raise DifferenceError
             inner = folder[len(look.above) :] + b"/" if folder != look.folder else b""
             below = b"/".join(name for name, _ in lot.others).lower()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 
-from metspack.files import pread, reading, tempdb
+from metspack.files import pread, reading, release, tempdb
 from metspack.files.reading import Closable, Stamp
 from metspack.stores.ranges import Ranges
 
@@ -79,8 +79,6 @@ class Medium(Closable):
     ``size`` is the sum of their bytes, ``stamps`` are those of the files when they were opened. Raises as
     ``reading.opened`` does.
     """
-
-    __slots__ = ("_descriptors", "_ends", "_offsets", "_ranges", "_starts", "paths", "size", "stamps")
 
     def __init__(self, paths: Sequence[Path | FileBelow | FileRange]) -> None:
         self.paths = tuple(paths)
@@ -154,7 +152,7 @@ class Medium(Closable):
         while self._ranges:
             self._ranges.popitem()[1].close()
         while self._descriptors:
-            reading.release(self._descriptors.pop())
+            release(self._descriptors.pop())
 
 
 _BLOCKS = "CREATE TABLE block (start INTEGER PRIMARY KEY, data BLOB);"
@@ -166,8 +164,6 @@ class SpooledMedium(Medium):
     The constructor reads the whole stream. ``paths`` are its origin, for messages; no file stays open. Raises
     what ``blocks`` raises, and ``sqlite3.Error`` when the temporary disk is full.
     """
-
-    __slots__ = ("_block", "_database", "_start")
 
     def __init__(self, paths: Sequence[Path], blocks: Iterable[bytes]) -> None:
         self.paths = tuple(paths)

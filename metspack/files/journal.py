@@ -35,7 +35,6 @@ NAME = "journal.jsonl"
 _LINE = 1 << 26  # the most bytes of a line
 _FIRST_LINE = 1 << 20  # bytes: the first line shows whether the file is a journal
 _SUM = "sum"
-_HEX = 16
 
 
 def sealed(event: Mapping[str, object]) -> str:
@@ -51,7 +50,7 @@ def sealed(event: Mapping[str, object]) -> str:
 
 
 def _checksum(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:_HEX]
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def unsealed(line: bytes) -> dict[str, Any] | None:
@@ -230,11 +229,10 @@ def _is_run_event(event: Mapping[str, Any]) -> bool:
 
 
 def _is_time(text: str) -> bool:
-    try:
+    with suppress(ValueError):
         datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
+        return True
+    return False
 
 
 def interrupted(folder: Path) -> str | None:
@@ -365,14 +363,12 @@ class Status:
 
     def kept(self) -> str:
         """Return the finished work of the run in words."""
-        of = "" if self.segments is None else f" of {self.segments:,}"
         plan = "the plan, and " if self.command in _SEGMENTING else ""
-        return f"{plan}{self.segments_done:,}{of} {self.units}"
+        return f"{plan}{self.segments_done:,}{_of(self.segments)} {self.units}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as data for JSON."""
-        partial = None if self.partial is None else str(self.partial)
-        return asdict(self) | {"path": str(self.path), "partial": partial}
+        return asdict(self) | {"path": str(self.path), "partial": self.partial and str(self.partial)}
 
     def words(self) -> Iterator[str]:
         """Yield the state as lines for people."""
@@ -382,13 +378,15 @@ class Status:
         who = f" (process {self.pid})" if self.pid is not None and self.state == "running" else ""
         yield f"{self.partial}: metspack {self.command}, {self.state}{who}"
         yield f"stage: {self.stage}"
-        of = "" if self.segments is None else f" of {self.segments:,}"
-        yield f"{self.units}: {self.segments_done:,}{of}"
-        of = "" if self.bytes is None else f" of {self.bytes:,}"
+        yield f"{self.units}: {self.segments_done:,}{_of(self.segments)}"
         rate = "" if self.rate is None else f", {self.rate / 1e6:.1f} MB/s"
-        yield f"bytes: {self.bytes_done:,}{of}{rate}"
+        yield f"bytes: {self.bytes_done:,}{_of(self.bytes)}{rate}"
         if self.state == "stopped":
             yield f"to go on: {self.resume}"
+
+
+def _of(total: int | None) -> str:
+    return "" if total is None else f" of {total:,}"
 
 
 _SEGMENTING = {"build", "convert"}

@@ -23,7 +23,7 @@ from pathlib import Path, PosixPath
 from typing import Any
 
 from metspack.errors import ConfigError, SourceError, SourceUnfinishedError, TargetError, check_available
-from metspack.files import held, lock, pwrite
+from metspack.files import held, lock, pwrite, release, remove_all
 from metspack.stores import client, ranges
 from metspack.stores.client import StoredObject
 from metspack.stores.urls import StoreUrl, note_mirrors, shown
@@ -170,10 +170,8 @@ def keep(key: str, *, anew: bool) -> None:
     A resumed run so finds its files with the same inodes. With ``anew`` the mirrors that ``leave`` left are
     removed. While another process uses them, the call has no effect.
     """
-    if not _locks:
-        return
     place = os.path.join(os.path.dirname(_base), f"metspack-stores-kept-{key}")
-    if place == _base:
+    if not _locks or place == _base:
         return
     if os.path.isdir(place):
         descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -181,14 +179,14 @@ def keep(key: str, *, anew: bool) -> None:
             os.close(descriptor)
             return
         if anew:
-            _remove(place)
+            remove_all(place)
             os.close(descriptor)
         else:
             for scheme in os.listdir(_base):
                 for bucket in os.listdir(os.path.join(_base, scheme)):
                     os.makedirs(os.path.join(place, scheme), _OURS, exist_ok=True)
                     _make_folder(os.path.join(place, scheme, bucket))
-            _remove(_base)
+            remove_all(_base)
             os.close(_locks.pop())
             _locks.append(descriptor)
             _use(place)
@@ -221,17 +219,7 @@ def _remove_left(above: str) -> None:
                 flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
                 with suppress(OSError), held(os.open(each.path, flags)) as descriptor:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    _remove(each.path)
-
-
-def _remove(folder: str) -> None:
-    with os.scandir(folder) as entries:
-        for each in entries:
-            if each.is_dir(follow_symlinks=False):
-                _remove(each.path)
-            else:
-                os.unlink(each.path)
-    os.rmdir(folder)
+                    remove_all(each.path)
 
 
 def forget_all() -> None:
@@ -240,10 +228,9 @@ def forget_all() -> None:
         # Some file systems refuse the first call and obey the second.
         for _ in range(0 if _base in _left else 2):
             with suppress(OSError):
-                _remove(_base)
+                remove_all(_base)
         _left.discard(_base)
-        with suppress(OSError):  # the descriptor is closed even after an error
-            os.close(_locks.pop())
+        release(_locks.pop())
     _use("")
 
 
@@ -257,12 +244,9 @@ _BUCKET = 2
 def prepare(place: str) -> None:
     """List the folder that holds a place in a mirror, and the place itself if it is a folder."""
     names = place[len(_base) + 1 :].split("/")
-    if len(names) < _BUCKET:
+    at = os.path.join(_base, *names[:_BUCKET])
+    if len(names) < _BUCKET or not os.path.isdir(at):  # another bucket than those given
         return
-    bucket = os.path.join(_base, *names[:_BUCKET])
-    if not os.path.isdir(bucket):  # another bucket than those given
-        return
-    at = bucket
     *above, last = names[_BUCKET:] or [""]
     if last and os.path.dirname(place) not in _listed:
         # Only the folder right above is listed: the top of a bucket may hold millions of objects.
@@ -284,7 +268,7 @@ def relist(folder: StorePath) -> None:
     if not _base or not os.path.isdir(os.path.dirname(place)):
         return  # the folder above was never listed
     with suppress(FileNotFoundError):
-        _remove(place)
+        remove_all(place)
     _listed.difference_update([each for each in _listed if f"{each}/".startswith(f"{place}/")])
     _make_folder(place)
 

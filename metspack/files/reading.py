@@ -25,8 +25,7 @@ from urllib.parse import unquote
 
 from metspack.digests import OCTETS, digest_function
 from metspack.errors import ConfigError, MetspackError, SourceError
-from metspack.files import held, mirrors, pread, read_into
-from metspack.files import release as release  # noqa: PLC0414 -- exported
+from metspack.files import held, mirrors, pread, read_into, release
 from metspack.files.threads import ThreadedHashers
 from metspack.sizes import TextLength
 from metspack.stores.ranges import Ranges
@@ -76,10 +75,9 @@ def as_place(given: StrPath) -> Path:
     text = os.fspath(given_any) if isinstance(given_any, os.PathLike) else given_any
     if not isinstance(text, str):
         raise ConfigError(f"a path is a str or a Path, not {given!r}", hint="Decode it with os.fsdecode.")
-    try:
+    is_name = False
+    with suppress(UnicodeEncodeError):  # half a character of UTF-16
         is_name = bool(text) and "\0" not in text and bool(os.fsencode(text))
-    except UnicodeEncodeError:  # half a character of UTF-16
-        is_name = False
     if not is_name:
         raise ConfigError(
             f"{text!r} is not a path",

@@ -301,11 +301,10 @@ class Staging(Partial):
         return isinstance(error, MetspackError) and not is_of_system
 
     def _has_finished_work(self) -> bool:
-        try:
+        with suppress(OSError):
             events = journal.run_events(self.journal.descriptor).events
-        except OSError:
-            return True
-        return any(each.get("event") not in _IDLE for each in events)
+            return any(each.get("event") not in _IDLE for each in events)
+        return True
 
     def publish(self, name: str = "") -> None:
         """Put the package on disk, rename it to the target, and remove the rest.
@@ -437,10 +436,9 @@ class StretchDone:
 
     def has_notes(self, paths: Iterable[Path]) -> bool:
         """Return whether the files with its notes exist with the recorded sizes."""
-        try:
+        with suppress(OSError):
             return tuple(os.lstat(path).st_size for path in paths) == self.sizes
-        except OSError:
-            return False
+        return False
 
 
 Done = TypeVar("Done", bound=StretchDone)

@@ -22,8 +22,6 @@ _SETTINGS = (
 _Value = str | bytes | int | float | None
 _CACHE = 1024
 _AT_ONCE = (250, 50, 10, 3, 1)  # rows in one statement
-_MADE: set[str] = set()
-"""The schemas used before: a further database with one of them is a copy of its template."""
 _STOPS: list[BaseException] = []
 """Interruptions in functions of SQL, which SQLite replaces by an OperationalError."""
 
@@ -53,11 +51,8 @@ def create(*statements: str, cache: int = _CACHE, schema: str = "") -> sqlite3.C
     try:
         for setting in (*_SETTINGS, f"PRAGMA cache_size = -{cache}"):
             database.execute(setting)
-        if schema in _MADE:
+        if schema:
             _template(schema).backup(database)
-        elif schema:
-            database.executescript(f"BEGIN;{schema};COMMIT;")
-            _MADE.add(schema)
         for statement in statements:
             database.execute(statement)
     except BaseException:
@@ -80,14 +75,13 @@ def rows(
     """Yield the rows of a query, streamed."""
     with _RESTORED:
         cursor = database.execute(sql, values)
-    try:
-        # "yield from" a bare cursor would call its close().
-        with _RESTORED:
+        try:
+            # "yield from" a bare cursor would call its close().
             yield from chain(cursor)
-    finally:
-        # A consumer that stopped early may end after the database, which has closed the cursor.
-        with suppress(sqlite3.ProgrammingError):
-            cursor.close()
+        finally:
+            # A consumer that stopped early may end after the database, which has closed the cursor.
+            with suppress(sqlite3.ProgrammingError):
+                cursor.close()
 
 
 def rows_with_prefix(
@@ -108,13 +102,10 @@ class BulkInsert:
     the number of a row. Rows that violate a constraint are left out.
     """
 
-    def __init__(self, table: str, row: str, *, shared: int, per_row: int, counts: int = 0) -> None:
-        # Only the values of single rows are bound; SQLite makes the inserted rows from them.
-        numbers = range(shared + 1, shared + 1 + per_row * _AT_ONCE[0], per_row)
-        rows = [
-            f"({', '.join(f'?{number}' for number in range(first, first + per_row))}, {place})"
-            for place, first in enumerate(numbers)
-        ]
+    def __init__(self, table: str, row: str, *, per_row: int, counts: int = 0) -> None:
+        # Only the values of single rows are bound; SQLite makes the inserted rows from them, and numbers
+        # those after the shared ones.
+        rows = [f"({'?, ' * per_row}{place})" for place in range(_AT_ONCE[0])]
         columns = (f"column{number}" for number in range(1, per_row + 1))
         made = row.replace("?{", "{").format(*columns, row=f"column{per_row + 1}")
         self._per_row = per_row
@@ -147,8 +138,6 @@ class BulkInsert:
 class Scratch(Closable):
     """A base of objects with a temporary database; a context manager, for one thread."""
 
-    __slots__ = ("_database",)
-
     def __init__(self, *statements: str, cache: int = _CACHE, schema: str = "") -> None:
         self._database = create(*statements, cache=cache, schema=schema)
 
@@ -164,9 +153,7 @@ class Scratch(Closable):
     def row(self, sql: str, *values: object) -> tuple[Any, ...] | None:
         """Return the first row of a query, or None without one."""
         with _RESTORED:
-            cursor = self._database.execute(sql, values)
-            row: tuple[Any, ...] | None = cursor.fetchone()
-        cursor.close()
+            row: tuple[Any, ...] | None = self._database.execute(sql, values).fetchone()
         return row
 
     def put(self, sql: str, *values: object) -> int:

@@ -25,12 +25,6 @@ Puts = Sequence[tuple[str, str]]
 """Files in the order in which they are put into the folder, with their digests."""
 
 
-def _command(folder: Path) -> str:
-    """Return the command line of an in-place build of a folder."""
-    program, *options = journal.IN_PLACE.split()
-    return command_line(("metspack", program, str(folder), *options))
-
-
 class Transaction(Partial):
     """``<folder>.partial/``, where files for a folder are made; a context manager.
 
@@ -49,7 +43,9 @@ class Transaction(Partial):
         self._last = last
         self._found = found
         self._puts: Puts = ()
-        super().__init__(folder, journal.partial_of(folder), _command(folder))
+        program, *options = journal.IN_PLACE.split()
+        command = command_line(("metspack", program, str(folder), *options))
+        super().__init__(folder, journal.partial_of(folder), command)
 
     def _begin(self) -> None:
         run = RunFacts(command=journal.IN_PLACE, is_resumable=False)
@@ -108,10 +104,9 @@ class Transaction(Partial):
         # With its staged name it is the same file; without, it was moved here.
         with suppress(FileNotFoundError):
             return os.path.samestat(os.lstat(self.package / path), os.lstat(self.target / path))
-        try:
+        with suppress(OSError, SourceError):
             return _digest(self.target, path) == digest
-        except (OSError, SourceError):
-            return False
+        return False
 
     def __enter__(self) -> Self:
         return self

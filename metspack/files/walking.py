@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from metspack.errors import SourceError
-from metspack.files import held, reading, tempdb
+from metspack.files import held, reading, release, tempdb
 from metspack.files.paths import names_of
 from metspack.files.reading import Stamp
 from metspack.system import os
@@ -39,11 +39,6 @@ class Lot:
     sizes: array[int] = field(default_factory=lambda: array("q"))
     others: tuple[tuple[bytes, str], ...] = ()
     fault: OSError | None = None
-
-    @property
-    def is_empty(self) -> bool:
-        """True when the folder is empty."""
-        return not (self.files or self.others or self.fault)
 
     @property
     def names(self) -> list[bytes]:
@@ -183,7 +178,7 @@ def statuses(root: Path, folder: tuple[str, ...], names: Sequence[str]) -> Seque
             return stamps
         path = (*folder, names[found.index(None)])
         with _explained(root, path, "file"):
-            reading.release(reading.opened(root, path))
+            release(reading.opened(root, path))
         where = f"{root}: {shown('/'.join(path))}"
         raise SourceError(f"{where} was changed while it was read", hint=_AGAIN)
 

@@ -9,17 +9,16 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 from metspack.errors import TargetError, hint_of
-from metspack.files import held, journal, lock, pwrite, release, threads, write
+from metspack.files import held, journal, lock, pwrite, release, remove_all, threads, write
 from metspack.files.reading import Closable, chunks, opened_folder
 from metspack.system import LACKING, fcntl, os, syncfs, unholdable
 
@@ -30,7 +29,6 @@ _APPEND = _KEEP | os.O_APPEND
 _PATIENCE = 10.0  # seconds to wait until others unlock a folder
 _LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe may have no reader
 _BUFFER = 1 << 18
-_ENTRIES = 1_000
 _syncfs = cache(syncfs)
 
 ground: ContextVar[Path | None] = ContextVar("ground", default=None)
@@ -50,12 +48,11 @@ def check_folder(target: Path) -> None:
     """Raise ``TargetError`` when the folder above a target does not exist."""
     folder = Path(os.path.abspath(target)).parent
     with explained(target):
-        is_folder = folder.is_dir()
-    if not is_folder:
-        raise TargetError(
-            f"{folder} is not a folder, so {target.name} cannot be created in it",
-            hint="Create the folder first.",
-        )
+        if not folder.is_dir():
+            raise TargetError(
+                f"{folder} is not a folder, so {target.name} cannot be created in it",
+                hint="Create the folder first.",
+            )
 
 
 def check_names(paths: Iterable[str]) -> None:
@@ -97,7 +94,6 @@ _NOT_LINKED = (
 class _Descriptor(Closable):
     """A base of objects with an open descriptor; a context manager."""
 
-    __slots__ = ("descriptor",)
     descriptor: int
 
     def close(self) -> None:
@@ -114,8 +110,6 @@ class NewFile(_Descriptor):
     With ``is_synced`` False ``SyncedTogether.sync`` has to put it on disk. With ``is_new`` False the file
     exists: ``reopen_file`` appends to it, or it is the new file of another process, where ``skip`` left room.
     """
-
-    __slots__ = ("_buffer", "_held", "_is_synced", "path", "size")
 
     def __init__(self, path: Path, *, is_synced: bool = True, is_new: bool = True) -> None:
         self.path = path
@@ -233,8 +227,6 @@ class OpenFolder(_Descriptor):
     ``is_synced`` is as in ``NewFile``. Raises ``TargetError`` when it cannot be opened.
     """
 
-    __slots__ = ("_is_synced", "path")
-
     def __init__(self, path: Path, *, is_synced: bool = True) -> None:
         self.path = path
         self._is_synced = is_synced
@@ -350,27 +342,7 @@ def remove_empty(folder: Path) -> None:
 def _remove_at(path: Path) -> None:
     if os.path.lexists(path):
         with _beside(path) as folder:
-            _remove(folder, path.name)
-
-
-def _remove(folder: int, name: str) -> None:
-    """Remove an entry of an open folder, with all in it; of a link only the link."""
-    if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-        os.unlink(name, dir_fd=folder)
-        return
-    with held(os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)) as below:
-        before: list[str] = []
-        while (some := _some_entries(below)) and some != before:  # an open file may keep its name
-            for each in some:
-                _remove(below, each)
-            before = some
-    os.rmdir(name, dir_fd=folder)
-
-
-def _some_entries(folder: int) -> list[str]:
-    # Entries are removed only between two readings: else some file systems leave names out.
-    with os.scandir(folder) as found:
-        return [each.name for each in islice(found, _ENTRIES)]
+            remove_all(path.name, folder)
 
 
 class SyncedTogether(_Descriptor):
@@ -379,8 +351,6 @@ class SyncedTogether(_Descriptor):
     ``is_possible``: the system has the call, and it reports all errors since this object was made. Raises
     ``TargetError``.
     """
-
-    __slots__ = ("is_possible", "path")
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -502,11 +472,9 @@ class RunJournal(_Descriptor):
 
     def is_there(self) -> bool:
         """Return whether the file still has its name."""
-        with explained(self._path):
-            try:
-                return os.path.samestat(os.lstat(self._path), os.fstat(self.descriptor))
-            except FileNotFoundError:
-                return False
+        with explained(self._path), suppress(FileNotFoundError):
+            return os.path.samestat(os.lstat(self._path), os.fstat(self.descriptor))
+        return False
 
     def cut(self, size: int) -> None:
         """Cut the file to ``size`` bytes, on disk when this returns."""

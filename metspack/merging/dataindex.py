@@ -29,7 +29,7 @@ MOST = 64_000_000
 """Bytes of data files that are copied together, unless one file is larger."""
 
 _PUT = "INSERT INTO run VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)"
-_FILES = tempdb.BulkInsert("data (mets, run, path, xml_id)", "?1, ?2, ?{0}, ?{1}", shared=2, per_row=2)
+_FILES = tempdb.BulkInsert("data (mets, run, path, xml_id)", "?1, ?2, ?{0}, ?{1}", per_row=2)
 # METS is no data.
 _DATA = re.compile(rf"(?s){REPRESENTATIONS_FOLDER}/[^/]+/{DATA}/((?!(?:.*/)?{re.escape(CSIP_METS)}\Z).+)")
 _SEQUENCE = re.compile("0*([0-9]{1,18})")

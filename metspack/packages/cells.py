@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from metspack.errors import SourceError
-from metspack.files import reading
+from metspack.files import reading, release
 from metspack.files.byteranges import FileBelow, FileRange
 from metspack.limits import Budgets
 from metspack.mets import links
@@ -34,7 +34,7 @@ def archive_place(package: Package, path: tuple[str, ...]) -> tuple[Path, FileRa
         return place, at
     try:
         # No link is followed below the package's root; the archive opens its files by their path.
-        reading.release((reading.opened_folder if place.is_dir() else reading.opened)(package.root, path))
+        release((reading.opened_folder if place.is_dir() else reading.opened)(package.root, path))
     except OSError as error:
         raise SourceError(
             f"{'/'.join(path)} cannot be opened: {error.strerror}",

@@ -24,7 +24,7 @@ from metspack.containers.ipreader import (
     without,
 )
 from metspack.errors import SourceError
-from metspack.files import reading, walking
+from metspack.files import reading, release, walking
 from metspack.files.byteranges import FileBelow, FileRange, Medium
 from metspack.files.paths import Names, names_of, path_of
 from metspack.files.reading import Closable, Stamp
@@ -374,7 +374,7 @@ class PackageFiles(MountedTree):
 
     def _is_pack(self, file: FileBelow) -> bool:
         with suppress(OSError):
-            reading.release(reading.opened(file.root, file.segments))
+            release(reading.opened(file.root, file.segments))
             try:
                 self.packs.opened(file)
             except PackedError as error:

@@ -106,7 +106,6 @@ _FILES = tempdb.BulkInsert(
     media)""",
     """?3, 'file', ?4, ?5 || ?{0}, ?{1}, CASE ?6 WHEN 1 THEN ?{1} WHEN 2 THEN ?{4} END, ?6 = 2,
     ?{2}, ?{3}, ?{4}, ?{5}, ?7, ?1 + {row} * ?2, ?{6}""",
-    shared=7,
     per_row=7,
     counts=1,
 )

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from metspack.errors import SourceError
-from metspack.files import reading, tempdb, walking
+from metspack.files import reading, release, tempdb, walking
 from metspack.layouts.interface import FROM_1, NUMBER
 from metspack.layouts.names import LAST, LOB_PART_SUFFIX, whole_of
 from metspack.locations import splitparts
@@ -250,7 +250,7 @@ def _add_files(folder: Path, found: FilesByPlace, seen: Callable[[int], None]) -
 
 def _has_content(folder: Path) -> bool:
     with suppress(OSError):
-        reading.release(reading.opened_folder(folder, (_CONTENT,)))
+        release(reading.opened_folder(folder, (_CONTENT,)))
         return True
     return False
 

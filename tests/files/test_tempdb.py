@@ -27,7 +27,7 @@ def test_a_reader_may_end_after_the_database() -> None:
 @pytest.mark.parametrize("changes", [False, True])
 def test_rows_given_as_columns_are_those_given_one_by_one(rows: int, changes: bool) -> None:
     values = "?1, ?2, ?{0}, ?{1}, ?{2} || ?{0}"
-    insertion = tempdb.BulkInsert("it (a, b, c, d, e)", values, shared=2, per_row=3)
+    insertion = tempdb.BulkInsert("it (a, b, c, d, e)", values, per_row=3)
     numbers = list(range(rows))
     others = [*["x"] * (rows - 1), "y"] if changes else ["x"] * rows
     with closing(tempdb.create(schema="CREATE TABLE it (a, b, c, d, e)")) as database:
@@ -39,7 +39,7 @@ def test_rows_given_as_columns_are_those_given_one_by_one(rows: int, changes: bo
 
 
 def test_rows_that_are_all_the_same_are_as_many_as_were_given() -> None:
-    insertion = tempdb.BulkInsert("it", "?{0}, ?1 + {row} * ?2", shared=2, per_row=1, counts=1)
+    insertion = tempdb.BulkInsert("it", "?{0}, ?1 + {row} * ?2", per_row=1, counts=1)
     with closing(tempdb.create(schema="CREATE TABLE it (a, b)")) as database:
         insertion.run_columns(database, (5, 3), (["x"] * 150,))
         found = database.execute("SELECT * FROM it ORDER BY rowid").fetchall()

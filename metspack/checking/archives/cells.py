@@ -30,7 +30,6 @@ _PUT_PART = "INSERT INTO cell (id, archive, place, inside, path, size) VALUES (?
 _PUT_RUN = BulkInsert(
     "cell (id, archive, inside, algorithm, place, path, size, length, digest)",
     "?1 + {row} * ?2, ?3, ?4, ?5, ?{0}, ?{1}, ?{2}, ?{3}, ?{4}",
-    shared=5,
     per_row=5,
     counts=1,
 )

@@ -35,9 +35,7 @@ from metspack.system import os
 
 # A line with one of these may need its path changed; any other path is valid as it is.
 _NOT_PLAIN = (b"\r", b"\0", b"\\", b"//", b"/.", b"/\n", b"  /", b"  .")
-_PLAIN_LINES = BulkInsert(
-    "listed", "?3, ?{0}, CAST(?{1} AS TEXT), ?1 + {row} * ?2", shared=3, per_row=2, counts=1
-)
+_PLAIN_LINES = BulkInsert("listed", "?3, ?{0}, CAST(?{1} AS TEXT), ?1 + {row} * ?2", per_row=2, counts=1)
 PUT_LINE = "INSERT INTO listed VALUES (?, ?, ?, ?)"
 _OUT_OF_ORDER = "a path out of order"
 SHOWN = 80

@@ -89,7 +89,6 @@ _MPTRS = BulkInsert(
     "mptr (mets, url, up, map, part, named_by, ancestor, childward, sibling, lob, place, child,"
     " href, line, div)",
     "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?{0}, ?{1}, ?{2}",
-    shared=12,
     per_row=3,
 )
 # The first entry of the parent stands for all; digests by other algorithms need another reading.

@@ -14,7 +14,6 @@ FILES = BulkInsert(
     "entry (id, mets, element, grp, algorithm, href, path, xml_id, size, digest, groupid, seq, line, pseudo)",
     """?3 + {row} * ?4, ?5, ?6, ?7, ?8, ?{0}, CAST(?9 || ?{0} AS BLOB), ?{1}, ?{2}, ?{3}, ?{4}, ?{5},
     ?1 + {row} * ?2, 0""",
-    shared=9,
     per_row=6,
     counts=2,
 )

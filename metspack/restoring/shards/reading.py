@@ -24,7 +24,7 @@ from lxml import etree
 
 from metspack import safexml, uris
 from metspack.errors import ConfigError, SourceError
-from metspack.files import reading, walking
+from metspack.files import reading, release, walking
 from metspack.files.paths import Names
 from metspack.restoring.shards.writing import UNIT
 from metspack.system import os
@@ -146,7 +146,7 @@ class ShardFolder:
         for path in candidates:
             if len(path) > 1:
                 try:
-                    reading.release(reading.opened_folder(self._root, path[:1]))
+                    release(reading.opened_folder(self._root, path[:1]))
                 except OSError:
                     continue
                 return path[0]
