@@ -165,7 +165,7 @@ def _move_into(folder: Path, target: Path) -> None:
         if source.is_dir() and place.is_dir():
             _move_into(source, place)
         else:
-            writing.supersede(source, place, is_synced=False)
+            writing.move(source, place, replaces=True, is_synced=False)
     writing.sync_directory(target)  # once for all files: there may be thousands
 
 

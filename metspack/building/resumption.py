@@ -56,7 +56,7 @@ class EarlierRun(FinishedStretches[SegmentDone]):
         """Return the finished ones of some segments, up to a gap, or the finished stretch."""
         found = []
         for number in numbers:
-            done = self.find((number, stretch, is_described))
+            done = self.by_key.get((number, stretch, is_described))
             if done is None or done.digest != assigned.digests[number] or not self._is_there(done):
                 break
             found.append(done)

@@ -418,7 +418,7 @@ def _describe_again(placements: Placements, spot: SegmentSpot, task: SegmentTask
     files = task.dialect.write_child(work, spot, task.parent, placements.runs)
     for path in files:
         writing.make_directories((task.package / path).parent)
-        writing.supersede(work / path, task.package / path)
+        writing.move(work / path, task.package / path, replaces=True)
     writing.remove(work)
     placing.write_manifest_fragments(placements, f"{spot.content}/", task.work, spot.number, files)
     return _child(placements, files, spot, task)

@@ -27,6 +27,7 @@ from metspack.digests import OCTETS, digest_function
 from metspack.errors import ConfigError, MetspackError, SourceError
 from metspack.files import held, mirrors, pread, read_into, release
 from metspack.files.threads import ThreadedHashers
+from metspack.processes import Moved
 from metspack.sizes import TextLength
 from metspack.stores.ranges import Ranges
 from metspack.system import O_SEARCH, os
@@ -566,10 +567,7 @@ class Hashing:
 
 
 def hash_blocks(
-    chunks: Iterable[bytes],
-    request: DigestRequest,
-    progress: Callable[[int], None],
-    whole: Hashing | None = None,
+    chunks: Iterable[bytes], request: DigestRequest, progress: Moved, whole: Hashing | None = None
 ) -> Hashed:
     """Hash a file's bytes; raises what ``chunks`` raises.
 
@@ -608,13 +606,9 @@ class HashedRun:
     others: Mapping[int, Outcome]
 
     @classmethod
-    def of(cls, outcomes: Sequence[Outcome], algorithms: Sequence[str]) -> Self:
-        """Return the columns of single files' outcomes."""
-        return cls(
-            sizes=array("q", [each.size if isinstance(each, Hashed) else 0 for each in outcomes]),
-            digests={name: "".join(_value(each, name) for each in outcomes) for name in algorithms},
-            others=dict(enumerate(outcomes)),
-        )
+    def of(cls, outcomes: Sequence[Outcome]) -> Self:
+        """Return the outcomes of single files, all as ``others``."""
+        return cls(sizes=array("q", [0]) * len(outcomes), digests={}, others=dict(enumerate(outcomes)))
 
     def outcome(self, number: int) -> Outcome:
         """Return the outcome of one file."""
@@ -633,7 +627,7 @@ def _value(outcome: Outcome, algorithm: str) -> str:
     return outcome.digests[algorithm] if isinstance(outcome, Hashed) else " " * (2 * OCTETS[algorithm])
 
 
-def hash_runs(runs: Sequence[FileRun], progress: Callable[[int], None]) -> list[HashedRun]:
+def hash_runs(runs: Sequence[FileRun], progress: Moved) -> list[HashedRun]:
     """Read the files of runs, each once, and return the result of each run.
 
     ``progress`` is called with numbers of bytes: those of small files together.
@@ -642,7 +636,7 @@ def hash_runs(runs: Sequence[FileRun], progress: Callable[[int], None]) -> list[
     return [_hash_run(run, buffer, progress) for run in runs]
 
 
-def _hash_run(run: FileRun, buffer: memoryview, progress: Callable[[int], None]) -> HashedRun:
+def _hash_run(run: FileRun, buffer: memoryview, progress: Moved) -> HashedRun:
     """Read files that are probably small; a larger one, or one with an error, is read again."""
     names, algorithms = run.names.split("/"), run.request.algorithms
     sizes, others = array("q"), dict[int, Outcome]()
@@ -670,11 +664,7 @@ def _hash_run(run: FileRun, buffer: memoryview, progress: Callable[[int], None])
 
 
 def hash_file(
-    root: Path,
-    segments: Sequence[str],
-    request: DigestRequest,
-    progress: Callable[[int], None],
-    whole: Hashing | None = None,
+    root: Path, segments: Sequence[str], request: DigestRequest, progress: Moved, whole: Hashing | None = None
 ) -> Outcome:
     """Read one file and return its digests, or the error that prevents reading."""
     try:
@@ -698,7 +688,7 @@ class HashedParts:
     whole: Hashed
 
 
-def hash_parts(run: PartRun, progress: Callable[[int], None]) -> HashedParts:
+def hash_parts(run: PartRun, progress: Moved) -> HashedParts:
     """Read the parts of a whole, each once; return the results of the parts and the whole."""
     request, files = run
     whole = Hashing(request)

@@ -178,10 +178,8 @@ class Partial(ABC):
 
     def room(self) -> os.statvfs_result:
         """Return the free bytes and inodes of its file system."""
-        if self._room is not None:
-            return self._room
         with writing.explained(self.root):
-            return os.statvfs(self.root)
+            return self._room or os.statvfs(self.root)
 
     def device(self) -> int:
         """Return the device of its file system, as ``FileExtent.device``."""
@@ -445,7 +443,7 @@ Done = TypeVar("Done", bound=StretchDone)
 
 
 class FinishedStretches(Generic[Done]):
-    """The stretches that earlier runs on a target finished, by their keys; empty in a new run.
+    """The stretches that earlier runs on a target finished, also ``by_key``; empty in a new run.
 
     ``is_there``: this run resumes an earlier one. ``kind`` is the class of the stretches.
     """
@@ -457,8 +455,8 @@ class FinishedStretches(Generic[Done]):
         kinds = {journal.SEGMENT, journal.STRETCH}
         with self.as_written():
             found = [kind.restored(each) for each in staging.events if each["event"] in kinds]
-        self._done = {each.key: each for each in found}
-        self.all = list(self._done.values())
+        self.by_key = {each.key: each for each in found}
+        self.all = list(self.by_key.values())
 
     @contextmanager
     def as_written(self) -> Iterator[None]:
@@ -481,10 +479,6 @@ class FinishedStretches(Generic[Done]):
         for each in list(os.scandir(self.staging.work)) if self.is_there else ():
             if not keeps(each.name):
                 writing.remove(Path(each))
-
-    def find(self, key: Hashable) -> Done | None:
-        """Return the finished stretch with a key, or None."""
-        return self._done.get(key)
 
     def record_plan(self, count: int | None, files: int, size: int) -> None:
         """Record the numbers of all stretches (None: unknown), of their files and of their bytes."""

@@ -49,23 +49,20 @@ class StoreTarget:
         self._prefix = "/".join(names)
         self._mark_key = f"{self._prefix}/{UNFINISHED}"
         self._store = client.store(scheme.rstrip(":"), self._bucket)
-        self._check_free()
+        objects, folders = self._store.level(self._prefix)
+        with suppress(FileNotFoundError):
+            self._store.head(self._prefix)
+            raise TargetExistsError(f"{target} is an object already", hint="Choose another prefix.")
+        if (objects or folders) and self._mark_key not in {each.key for each in objects}:
+            raise TargetExistsError(
+                f"{target} is not empty",
+                hint="Choose another prefix, or remove what is there: nothing is overwritten.",
+            )
         self._folder = Path(mirrors.make_working_folder(self.shown))
         self.local = self._folder / names[-1]
         self._log = self._folder / _SENT
         self._sent: dict[str, tuple[int, int]] = {}
         self._is_begun = False
-
-    def _check_free(self) -> None:
-        objects, folders = self._store.level(self._prefix)
-        with suppress(FileNotFoundError):
-            self._store.head(self._prefix)
-            raise TargetExistsError(f"{self.shown} is an object already", hint="Choose another prefix.")
-        if (objects or folders) and self._mark_key not in {each.key for each in objects}:
-            raise TargetExistsError(
-                f"{self.shown} is not empty",
-                hint="Choose another prefix, or remove what is there: nothing is overwritten.",
-            )
 
     def begin(self, facts: Mapping[str, Any], package: Path, *, is_resumed: bool, restarts: bool) -> None:
         """Mark the prefix as unfinished; with ``restarts`` remove the objects of an earlier run.

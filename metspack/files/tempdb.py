@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sqlite3
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain, repeat, takewhile
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,8 @@ _STOPS: list[BaseException] = []
 """Interruptions in functions of SQL, which SQLite replaces by an OperationalError."""
 
 
-class _Stops:
+class _Stops(AbstractContextManager["_Stops"]):
     """A context manager that raises the interruption in place of SQLite's error."""
-
-    def __enter__(self) -> None:
-        pass
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if _STOPS and isinstance(error, sqlite3.OperationalError):

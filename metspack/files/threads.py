@@ -8,9 +8,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from queue import SimpleQueue
-from typing import Self
 
 from metspack import processes
 from metspack.digests import Hashers
@@ -23,15 +22,13 @@ _AHEAD = 4  # the most blocks that wait for a thread
 _LOOK = 0.1  # seconds between two checks of whether a thread has ended
 
 
-class BlockThread:
+class BlockThread(AbstractContextManager["BlockThread"]):
     """A thread that calls a function with blocks of bytes, in their order; a context manager.
 
     Blocks must not change once they are put. An error of the function ends the thread; ``put`` or ``finish``
     raises it. Leaving the context by an exception waits for the thread and drops its error. Deleting the
     object ends the thread. On one core, or if no thread can be started, ``put`` calls the function.
     """
-
-    __slots__ = ("_behind", "_blocks", "_done", "_take", "_thread")
 
     def __init__(self, take: Callable[[bytes], object]) -> None:
         # Neither a signal nor the deletion of an object leaves a SimpleQueue locked.
@@ -77,9 +74,6 @@ class BlockThread:
                 time.sleep(_LOOK)
             raise
         return error
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         error = self._end()

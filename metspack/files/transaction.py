@@ -8,9 +8,8 @@ transaction back: the journal, and the files that are still beside the folder, s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Self
 
 from metspack.digests import Hashers
 from metspack.errors import SourceError, TargetError, TargetUnfinishedError
@@ -25,7 +24,7 @@ Puts = Sequence[tuple[str, str]]
 """Files in the order in which they are put into the folder, with their digests."""
 
 
-class Transaction(Partial):
+class Transaction(Partial, AbstractContextManager["Transaction"]):
     """``<folder>.partial/``, where files for a folder are made; a context manager.
 
     ``folder`` is absolute and exists. Paths in ``package`` are those in the folder. ``found`` returns the
@@ -107,9 +106,6 @@ class Transaction(Partial):
         with suppress(OSError, SourceError):
             return _digest(self.target, path) == digest
         return False
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Take back the files after an error, and remove the ``.partial`` folder."""

@@ -401,23 +401,18 @@ def put(staged: Path, target: Path) -> None:
             sync_directory(target.parent)
 
 
-def move(source: Path, target: Path) -> None:
-    """Rename a finished file or folder to a vacant path of the same file system.
+def move(source: Path, target: Path, *, replaces: bool = False, is_synced: bool = True) -> None:
+    """Rename a finished file or folder to a vacant path, and put that on disk.
 
-    Raises ``TargetError``.
+    Both are on one file system. With ``replaces`` a file there is replaced in one step. Raises
+    ``TargetError``.
     """
     with explained(target):
-        if os.path.lexists(target):
+        if not replaces and os.path.lexists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        rename = os.replace if replaces else os.rename
         with _beside(source) as above, _beside(target) as folder:
-            os.rename(source.name, target.name, src_dir_fd=above, dst_dir_fd=folder)
-    sync_directory(target.parent)
-
-
-def supersede(staged: Path, target: Path, *, is_synced: bool = True) -> None:
-    """Replace a file by a finished one in one step, and sync its folder; raises ``TargetError``."""
-    with explained(target), _beside(staged) as source, _beside(target) as folder:
-        os.replace(staged.name, target.name, src_dir_fd=source, dst_dir_fd=folder)
+            rename(source.name, target.name, src_dir_fd=above, dst_dir_fd=folder)
     if is_synced:
         sync_directory(target.parent)
 
@@ -446,7 +441,7 @@ def open_whole(target: Path, *, replaces: bool = False) -> Iterator[NewFile]:
     try:
         with NewFile(staged) as file:
             yield file
-        (supersede if replaces else put)(staged, target)
+        move(staged, target, replaces=True) if replaces else put(staged, target)
     except TargetError as error:  # people know the name of the target only
         raise TargetError(error.message.replace(str(staged), str(target)), hint=error.hint) from error
     finally:

@@ -342,7 +342,7 @@ class _MergeWork:
             work=self.staging.work,
             journal=self._earlier.journal,
             checksum=self.options.algorithm,
-            finished=self._earlier.find(number),
+            finished=self._earlier.by_key.get(number),
             clears=self._earlier.is_there,
         )
 

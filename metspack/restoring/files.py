@@ -384,7 +384,7 @@ class _RestoreSlices:
                     work=staging.work,
                     journal=self._earlier.journal,
                     accepted=self.options.accepted,
-                    finished=self._earlier.find(number),
+                    finished=self._earlier.by_key.get(number),
                     clears=self._earlier.is_there,
                 )
             if not is_more:

@@ -318,7 +318,7 @@ def test_a_link_in_place_of_a_folder_is_removed(tmp_path: Path, monkeypatch: pyt
         writing.remove,
         lambda path: writing.put(path.parents[2] / "staged", path),
         lambda path: writing.move(path.parents[2] / "staged", path),
-        lambda path: writing.supersede(path.parents[2] / "staged", path),
+        lambda path: writing.move(path.parents[2] / "staged", path, replaces=True),
         lambda path: writing.make_directories(path / "deeper"),
     ],
 )

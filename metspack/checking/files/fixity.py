@@ -254,7 +254,7 @@ class Fixity:
         return found
 
     def _read_packed(self, run: Parts) -> HashedRun:
-        return HashedRun.of([self._hash(path, run.request) for path in run.paths], run.request.algorithms)
+        return HashedRun.of([self._hash(path, run.request) for path in run.paths])
 
     def _hash(self, path: bytes, request: DigestRequest, whole: Hashing | None = None) -> Outcome:
         # A ledger needs the stamp of before the reading: with one a hashed METS is read again.
