@@ -142,8 +142,7 @@ def _ensure_base() -> str:
                 number += 1
         descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if not _locks:
-            atexit.register(forget_all)
+        atexit.register(forget_all)
         _locks.append(descriptor)
         _use(place)
     return _base

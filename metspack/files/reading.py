@@ -72,8 +72,8 @@ def as_place(given: StrPath) -> Path:
     """Return a path as ``as_path`` does, or the path in a store that a URL names."""
     if isinstance(given, mirrors.StorePath):
         return given
-    given_any: Any = given  # a caller without types may give anything
-    text = os.fspath(given_any) if isinstance(given_any, os.PathLike) else given_any
+    # A caller without types may give anything.
+    text: Any = os.fspath(given) if isinstance(given, os.PathLike) else given
     if not isinstance(text, str):
         raise ConfigError(f"a path is a str or a Path, not {given!r}", hint="Decode it with os.fsdecode.")
     is_name = False
@@ -318,15 +318,12 @@ def small_files(
 
     None stands for a file that is not regular, cannot be read, does not fit, or after the reading has another
     stamp than in ``stamps`` (if its stamp is None: another size than before); ``opened`` raises the reason.
-    ``seen`` is called with the open descriptor of each file that is yielded; with it, files in a store are
-    all None. No link is followed below ``root``. The bytes are valid until the next iteration.
+    ``seen`` is called with the open descriptor of each file that is yielded, except those in a store. No link
+    is followed below ``root``. The bytes are valid until the next iteration.
     """
     if mirrors.are_used() and (place := mirrors.place_of(root, (*folders, ""))):
-        if seen is None:
-            for data in mirrors.small_contents(place, zip(names, stamps, strict=False), len(buffer)):
-                yield None if data is None else memoryview(data)
-        else:
-            yield from (None for _ in names)
+        for data in mirrors.small_contents(place, zip(names, stamps, strict=False), len(buffer)):
+            yield None if data is None else memoryview(data)
         return
     try:
         folder = opened_folder(root, folders)
@@ -475,13 +472,11 @@ class HolesRefused(SourceError):  # noqa: N818 -- the state of the file
     """A sparse file with too many bytes of holes: reading its zeros might take days."""
 
 
-_OCTETS_OF_BLOCK = 512  # the unit of st_blocks, whatever the block size of the file system
-
-
 def check_holes(descriptor: int, most: int) -> None:
     """Raise ``HolesRefused`` for an open file with more than ``most`` bytes of holes."""
     found = os.fstat(descriptor)
-    if found.st_size - _OCTETS_OF_BLOCK * found.st_blocks <= most:
+    # The unit of st_blocks is 512 bytes, whatever the block size of the file system.
+    if found.st_size - 512 * found.st_blocks <= most:
         return
     # A compressed file takes few blocks too, and has no holes.
     holes = at = 0

@@ -27,8 +27,6 @@ from metspack.system import os
 _WAITS = (0, 0.5, 1, 2, 4, 8)
 """The seconds before each of the listings until all sent objects are there."""
 
-_SENT = "sent.jsonl"
-
 
 class StoreTarget:
     """A package's prefix in a store, and the folder on disk in which the package is made.
@@ -60,7 +58,7 @@ class StoreTarget:
             )
         self._folder = Path(mirrors.make_working_folder(self.shown))
         self.local = self._folder / names[-1]
-        self._log = self._folder / _SENT
+        self._log = self._folder / "sent.jsonl"
         self._sent: dict[str, tuple[int, int]] = {}
         self._is_begun = False
 

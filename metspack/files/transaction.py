@@ -53,7 +53,14 @@ class Transaction(Partial, AbstractContextManager["Transaction"]):
             raise self._strange()
         journal.check_kinds(self.root)
         if events and events[0]["event"] == journal.PUTTING:
-            self._take_back_earlier(events[0]["puts"])
+            puts = events[0]["puts"]
+            listed = {path for path, _ in puts}
+            if foreign := sorted(each for each in self._found() if each not in listed):
+                raise journal.strange(
+                    self.root, f"the folder has {foreign[0]!r}, which its journal does not name"
+                )
+            if not os.path.lexists(self.target / self._last):
+                self._take_back(puts)
         remove_contents(self.root)
         self.journal.cut(0)
         self._start(run)
@@ -64,15 +71,6 @@ class Transaction(Partial, AbstractContextManager["Transaction"]):
             hint="When no other build is running, remove it, and the METS files and manifests that it put "
             "into the folder, and run the command again.",
         )
-
-    def _take_back_earlier(self, puts: Puts) -> None:
-        listed = {path for path, _ in puts}
-        if foreign := sorted(each for each in self._found() if each not in listed):
-            raise journal.strange(
-                self.root, f"the folder has {foreign[0]!r}, which its journal does not name"
-            )
-        if not os.path.lexists(self.target / self._last):
-            self._take_back(puts)
 
     def publish(self, paths: Sequence[str], *, check: Callable[[], None]) -> None:
         """Put files into the folder, each on disk before the next.

@@ -11,7 +11,7 @@ import hashlib
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import cache
 from itertools import chain
@@ -130,13 +130,10 @@ class NewFile(_Descriptor):
 
     def write_all(self, blocks: Iterable[bytes], size: int) -> None:
         """Append blocks of ``size`` bytes in all; those of a large file in a thread."""
-        if size < threads.LARGE:
+        with threads.BlockThread(self.write) if size >= threads.LARGE else nullcontext() as thread:
+            put = self.write if thread is None else thread.put
             for block in blocks:
-                self.write(block)
-            return
-        with threads.BlockThread(self.write) as thread:
-            for block in blocks:
-                thread.put(block)
+                put(block)
 
     def flush(self) -> None:
         """Pass all appended bytes to the operating system."""
@@ -179,10 +176,9 @@ class NewFile(_Descriptor):
     def close(self) -> None:
         """Flush, fsync unless others do, and close."""
         try:
+            self.flush()
             if self._is_synced:
                 self.sync()
-            else:
-                self.flush()
         finally:
             self.discard()
 
