@@ -108,19 +108,16 @@ class Medium(Closable):
 
     def stamped(self) -> tuple[Stamp, ...]:
         """Return the stamps that the files have now."""
-        return tuple(self._stamp(part) for part in range(len(self._descriptors)))
-
-    def _stamp(self, part: int) -> Stamp:
-        try:
-            return Stamp.of(self._descriptors[part])
-        except OSError as error:
-            raise reading.named(error, *_file_of(self.paths[part])) from None
+        stamps = []
+        for path, descriptor in zip(self.paths, self._descriptors, strict=False):
+            with reading.naming(*_file_of(path)):
+                stamps.append(Stamp.of(descriptor))
+        return tuple(stamps)
 
     def pread(self, size: int, offset: int) -> bytes:
         """Return up to ``size`` bytes from ``offset``: fewer only at the end. Raises OSError."""
         block = b""
-        part = bisect_right(self._starts, offset) - 1
-        while part < len(self._descriptors):
+        for part in range(bisect_right(self._starts, offset) - 1, len(self._descriptors)):
             at = offset + len(block)
             wanted = max(0, min(size - len(block), self._ends[part] - at))
             start = at - self._starts[part] + self._offsets[part]
@@ -134,7 +131,6 @@ class Medium(Closable):
             block = block + more if block else more
             if len(block) >= size or offset + len(block) < self._ends[part]:
                 break
-            part += 1
         return block
 
     def chunks(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:

@@ -34,13 +34,12 @@ NAME = "journal.jsonl"
 
 _LINE = 1 << 26  # the most bytes of a line
 _FIRST_LINE = 1 << 20  # bytes: the first line shows whether the file is a journal
-_SUM = "sum"
 
 
 def sealed(event: Mapping[str, object]) -> str:
     """Return an event as a line with its checksum; raises ``TargetError`` for a too long one."""
     text = json.dumps(event, sort_keys=True)
-    line = f'{text[:-1]}, "{_SUM}": "{_checksum(text)}"}}'
+    line = f'{text[:-1]}, "sum": "{_checksum(text)}"}}'
     if len(line) >= _LINE:
         raise TargetError(
             f"the journal would have a line of {len(line):,} bytes, and is read up to {_LINE:,}",
@@ -57,7 +56,7 @@ def unsealed(line: bytes) -> dict[str, Any] | None:
     """Return the event of a line, or None where its checksum is wrong or missing."""
     try:
         event = json.loads(line)
-        stated = event.pop(_SUM)
+        stated = event.pop("sum")
         is_right = stated == _checksum(json.dumps(event, sort_keys=True))
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return None

@@ -42,6 +42,7 @@ _FILLED = 256 << 20  # bytes in the mirrors that one process keeps filled, besid
 _OURS = 0o700  # the mode of a folder
 _LISTED = _OURS | stat.S_ISVTX  # the mode of a folder whose listing is complete
 _FULL = 0o600  # the mode of a filled file
+_WRITE = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 
 EMPTIED = 0o700
 """The mode of a file on disk whose bytes are only in a store."""
@@ -111,10 +112,8 @@ def path_of(given: str | Path) -> StorePath | None:
     check_available("an object store")
     url = StoreUrl.of(text if ":/" in text else f"{text}//")
     place = os.path.join(_ensure_base(), f"{url.scheme}:", url.bucket)
-    if not os.path.isdir(place):
-        with _on_disk():
-            os.makedirs(os.path.dirname(place), _OURS, exist_ok=True)
-            _make_folder(place)
+    with _on_disk():
+        os.makedirs(place, _OURS, exist_ok=True)
     return StorePath(f"{url.scheme}:", url.bucket, *filter(None, url.key.split("/")))
 
 
@@ -183,8 +182,7 @@ def keep(key: str, *, anew: bool) -> None:
         else:
             for scheme in os.listdir(_base):
                 for bucket in os.listdir(os.path.join(_base, scheme)):
-                    os.makedirs(os.path.join(place, scheme), _OURS, exist_ok=True)
-                    _make_folder(os.path.join(place, scheme, bucket))
+                    os.makedirs(os.path.join(place, scheme, bucket), _OURS, exist_ok=True)
             remove_all(_base)
             os.close(_locks.pop())
             _locks.append(descriptor)
@@ -236,17 +234,16 @@ def forget_all() -> None:
 # --- Listing ---
 
 _listed: set[str] = set()
-_BUCKET = 2
 
 
 @_on_disk()
 def prepare(place: str) -> None:
     """List the folder that holds a place in a mirror, and the place itself if it is a folder."""
     names = place[len(_base) + 1 :].split("/")
-    at = os.path.join(_base, *names[:_BUCKET])
-    if len(names) < _BUCKET or not os.path.isdir(at):  # another bucket than those given
+    at = os.path.join(_base, *names[:2])
+    if not names[1:] or not os.path.isdir(at):  # another bucket than those given
         return
-    *above, last = names[_BUCKET:] or [""]
+    *above, last = names[2:] or [""]
     if last and os.path.dirname(place) not in _listed:
         # Only the folder right above is listed: the top of a bucket may hold millions of objects.
         for name in above:
@@ -291,10 +288,9 @@ def _list(place: str) -> None:
         prefix = os.path.relpath(place, root) if place != root else ""
         store = client.store(scheme.rstrip(":"), bucket)
         objects, folders = store.level(prefix)
-        names = {each.key.rpartition("/")[2] for each in objects}
         for each in objects:
             _put(root, each)
-        if any(map(_METS.fullmatch, names)):
+        if any(_METS.fullmatch(each.key.rpartition("/")[2]) for each in objects):
             for each in store.below(prefix):
                 _put(root, each)
             for at, *_ in os.walk(place, topdown=False):
@@ -389,7 +385,7 @@ def fill(descriptor: int, place: str) -> None:
 
 @_on_disk()
 def _fill(place: str) -> None:
-    with held(os.open(place, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)) as writer:
+    with held(os.open(place, _WRITE)) as writer:
         fcntl.flock(writer, fcntl.LOCK_EX)
         if stat.S_IMODE(os.fstat(writer).st_mode) == _FULL:
             return
@@ -421,10 +417,7 @@ def _empty_some() -> None:
 
 
 def _try_to_empty(place: str) -> bool:
-    with (
-        suppress(FileNotFoundError),
-        held(os.open(place, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)) as writer,
-    ):
+    with suppress(FileNotFoundError), held(os.open(place, _WRITE)) as writer:
         if not lock(writer):
             return False
         found = os.fstat(writer)
@@ -437,7 +430,7 @@ def empty(path: Path, size: int, modified: int) -> None:
 
     The mode is set first, so that another run recognises and repairs the file if this process is killed.
     """
-    with held(os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)) as descriptor:
+    with held(os.open(path, _WRITE)) as descriptor:
         _free(descriptor, size, modified)
 
 

@@ -62,13 +62,11 @@ class Partitions:
         self._held = 0
         for number, columns in enumerate(self._divided):
             if columns[0]:
-                yield (
-                    number if self._parts else WHOLE,
-                    [
-                        array("q", values).tobytes() if kind == "q" else _NUL.join(values)
-                        for kind, values in zip(self._kinds, columns, strict=True)
-                    ],
-                )
+                kept = [
+                    array("q", values).tobytes() if kind == "q" else _NUL.join(values)
+                    for kind, values in zip(self._kinds, columns, strict=True)
+                ]
+                yield number if self._parts else WHOLE, kept
             for values in columns:
                 values.clear()
 

@@ -207,7 +207,7 @@ def named(error: OSError, root: Path, segments: Sequence[str]) -> OSError:
 
 
 @contextmanager
-def _naming(root: Path, segments: Sequence[str]) -> Iterator[None]:
+def naming(root: Path, segments: Sequence[str]) -> Iterator[None]:
     """Raise an OSError of the block as ``named`` returns it."""
     try:
         yield
@@ -246,7 +246,7 @@ def opening(root: Path, segments: Sequence[str] = ()) -> Iterator[int]:
 
     An OSError of the block that names no file gets the name of this file.
     """
-    with held(opened(root, segments)) as descriptor, _naming(root, segments):
+    with held(opened(root, segments)) as descriptor, naming(root, segments):
         yield descriptor
 
 
@@ -259,7 +259,7 @@ def streaming(
     The descriptor of a large object in a store has only its status. Errors are those of ``opening``.
     """
     descriptor, ranges = opened_by_ranges(root, segments)
-    with held(descriptor), nullcontext() if ranges is None else closing(ranges), _naming(root, segments):
+    with held(descriptor), nullcontext() if ranges is None else closing(ranges), naming(root, segments):
         yield descriptor, partial(chunks, descriptor) if ranges is None else ranges.chunks
 
 
@@ -279,11 +279,8 @@ def from_byte(start: int, descriptor: int) -> io.BufferedReader:
 @contextmanager
 def text(path: Path) -> Iterator[io.TextIOWrapper]:
     """Give a file as ``opening`` does, as text in UTF-8 whose lines end with line feeds only."""
-    with (
-        opening(path) as descriptor,
-        open(descriptor, encoding="utf-8", newline="\n", closefd=False) as file,
-    ):
-        yield file
+    with buffered(path) as file:
+        yield io.TextIOWrapper(file, encoding="utf-8", newline="\n")
 
 
 class Stamp(NamedTuple):
@@ -372,16 +369,8 @@ def statuses(root: Path, folders: Sequence[str], names: Iterable[str]) -> list[S
 
     No link is followed below ``root``. Raises OSError when the folder cannot be opened.
     """
-    found = _looked_up(root, folders, names)
+    found = looked_up(root, folders, names)
     return [Stamp.of_status(each) if each and stat.S_ISREG(each.st_mode) else None for each in found]
-
-
-def is_any_there(root: Path, folders: Sequence[str], names: Iterable[str]) -> bool:
-    """Return whether one of the names exists in a folder, also as that of a link.
-
-    No link is followed below ``root``. Raises OSError when the folder cannot be opened.
-    """
-    return any(_looked_up(root, folders, names))
 
 
 def exists(root: Path, segments: Sequence[str]) -> bool:
@@ -409,8 +398,11 @@ def exists(root: Path, segments: Sequence[str]) -> bool:
     return True
 
 
-def _looked_up(root: Path, folders: Sequence[str], names: Iterable[str]) -> Iterator[os.stat_result | None]:
-    """Yield the status (a link's, not its target's) of each name in one folder, or None."""
+def looked_up(root: Path, folders: Sequence[str], names: Iterable[str]) -> Iterator[os.stat_result | None]:
+    """Yield the status (a link's, not its target's) of each name in one folder, or None.
+
+    No link is followed below ``root``. Raises OSError when the folder cannot be opened.
+    """
     with held(opened_folder(root, folders)) as folder:
         for name in names:
             status = None
@@ -675,8 +667,7 @@ PartRun = tuple[DigestRequest, tuple[tuple[Path, tuple[str, ...], DigestRequest]
 """The request for a whole, and its parts in order: trusted root, names below it, request for the part."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HashedParts:
+class HashedParts(NamedTuple):
     """The outcomes of the parts, and the result of the whole, valid if all parts were read."""
 
     parts: tuple[Outcome, ...]

@@ -100,11 +100,10 @@ class StoreTarget:
 
     def _mark(self) -> bytes | None:
         """Return the content of the mark, or None without one."""
-        try:
+        with suppress(FileNotFoundError):
             found = self._store.head(self._mark_key)
-        except FileNotFoundError:
-            return None
-        return self._store.read(found, 0, found.size)
+            return self._store.read(found, 0, found.size)
+        return None
 
     def send(self, package: Path, paths: Iterable[str], *, empties: bool) -> None:
         """Send those of the package's files that the store lacks, and record them as sent.

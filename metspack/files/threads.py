@@ -19,7 +19,6 @@ LARGE = 4 << 20
 """The least size in bytes of a file that is hashed and written in threads."""
 
 _AHEAD = 4  # the most blocks that wait for a thread
-_LOOK = 0.1  # seconds between two checks of whether a thread has ended
 
 
 class BlockThread(AbstractContextManager["BlockThread"]):
@@ -50,13 +49,14 @@ class BlockThread(AbstractContextManager["BlockThread"]):
             return
         while self._behind >= _AHEAD or not self._done.empty():
             self._behind -= 1
-            _raise(self._done.get())
+            if (error := self._done.get()) is not None:
+                raise error
         self._blocks.put(block)
         self._behind += 1
 
     def finish(self) -> None:
         """Wait until the thread has taken all bytes, and end it."""
-        _raise(self._end())
+        self.__exit__(None)
 
     def _end(self) -> BaseException | None:
         """End the thread; return the error that ended it before, or None."""
@@ -71,25 +71,20 @@ class BlockThread(AbstractContextManager["BlockThread"]):
         except BaseException:
             # After a signal the caller closes what the thread writes to.
             while thread.is_alive():
-                time.sleep(_LOOK)
+                time.sleep(0.1)
             raise
         return error
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         error = self._end()
-        if kind is None:
-            _raise(error)
+        if kind is None and error is not None:
+            raise error
 
     def __del__(self) -> None:
         self._blocks.put(None)
 
 
 _ENDED = BaseException("a thread has ended")
-
-
-def _raise(error: BaseException | None) -> None:
-    if error is not None:
-        raise error
 
 
 def _take_all(

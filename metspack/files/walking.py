@@ -179,8 +179,7 @@ def statuses(root: Path, folder: tuple[str, ...], names: Sequence[str]) -> Seque
         path = (*folder, names[found.index(None)])
         with _explained(root, path, "file"):
             release(reading.opened(root, path))
-        where = f"{root}: {shown('/'.join(path))}"
-        raise SourceError(f"{where} was changed while it was read", hint=_AGAIN)
+        raise SourceError(f"{root}: {shown('/'.join(path))} was changed while it was read", hint=_AGAIN)
 
 
 @contextmanager

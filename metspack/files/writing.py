@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import cache
-from itertools import chain
 from pathlib import Path
 
 from metspack.errors import TargetError, hint_of
@@ -303,13 +302,13 @@ def sync_tree(path: Path) -> None:
         disk.sync(path)
 
 
-def _directories(path: str | Path) -> Iterator[str | Path]:
-    """Yield a directory and all directories below it, the deepest first. Raises OSError."""
+def _sync_directories(path: Path) -> None:
+    """Put the entries of a directory and all below it on disk, the deepest first. Raises OSError."""
     with os.scandir(path) as found:
-        below = [each.path for each in found if each.is_dir(follow_symlinks=False)]
+        below = [Path(each) for each in found if each.is_dir(follow_symlinks=False)]
     for each in below:
-        yield from _directories(each)
-    yield path
+        _sync_directories(each)
+    sync_directory(path)
 
 
 def remove(path: Path) -> None:
@@ -361,8 +360,8 @@ class SyncedTogether(_Descriptor):
         """
         with explained(self.path):
             if (sync := _syncfs()) is None:
-                for folder in chain.from_iterable(map(_directories, folders)):
-                    sync_directory(Path(folder))
+                for folder in folders:
+                    _sync_directories(folder)
             elif sync(self.descriptor):
                 import ctypes  # noqa: PLC0415 -- as above
 

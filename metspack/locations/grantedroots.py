@@ -217,7 +217,7 @@ class Granted:
             if not self._may_hold(spot.root, spot.path[:-1], suffixes):  # which reads a folder once
                 return found
             beside = [name + each for name in names for each in suffixes]
-            return None if reading.is_any_there(*folder, beside) else found
+            return None if any(reading.looked_up(*folder, beside)) else found
         return None
 
     def _find_suffix(self, root: int, path: tuple[str, ...], suffixes: tuple[str, ...]) -> bool:
