@@ -610,10 +610,6 @@ class HashedRun:
         return Hashed(size=self.sizes[number], digests=digests, until=until, text=None)
 
 
-def _value(outcome: Outcome, algorithm: str) -> str:
-    return outcome.digests[algorithm] if isinstance(outcome, Hashed) else " " * (2 * OCTETS[algorithm])
-
-
 def hash_runs(runs: Sequence[FileRun], progress: Moved) -> list[HashedRun]:
     """Read the files of runs, each once, and return the result of each run.
 
@@ -643,7 +639,8 @@ def _hash_run(run: FileRun, buffer: memoryview, progress: Moved) -> HashedRun:
             continue
         found = others[number] = hash_file(run.root, (*run.folder, name), run.request, progress)
         for algorithm, _, values in columns:
-            values.append(_value(found, algorithm))
+            blank = " " * (2 * OCTETS[algorithm])
+            values.append(found.digests[algorithm] if isinstance(found, Hashed) else blank)
         sizes.append(found.size if isinstance(found, Hashed) else 0)
     progress(unreported)
     digests = {algorithm: "".join(values) for algorithm, _, values in columns}

@@ -58,11 +58,11 @@ class BlockThread(AbstractContextManager["BlockThread"]):
         """Wait until the thread has taken all bytes, and end it."""
         self.__exit__(None)
 
-    def _end(self) -> BaseException | None:
-        """End the thread; return the error that ended it before, or None."""
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """End the thread; raise the error that ended it before, unless the block raised one."""
         thread, self._thread = self._thread, None  # it reports its end once
         if thread is None:
-            return None
+            return
         self._blocks.put(None)
         error = None
         try:
@@ -73,10 +73,6 @@ class BlockThread(AbstractContextManager["BlockThread"]):
             while thread.is_alive():
                 time.sleep(0.1)
             raise
-        return error
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        error = self._end()
         if kind is None and error is not None:
             raise error
 
