@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import errno
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
 
 from metspack.system import fcntl, os
 
@@ -79,27 +77,3 @@ def pwrite(descriptor: int, data: bytes | memoryview, start: int) -> None:
     while rest:
         written = os.pwrite(descriptor, rest, start)
         rest, start = rest[written:], start + written
-
-
-_ENTRIES = 1_000  # the most names of a folder at once
-
-
-def remove_all(name: str, folder: int | None = None) -> None:
-    """Remove a path, or an entry of an open folder, with all in it; of a link only the link."""
-    if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-        os.unlink(name, dir_fd=folder)
-        return
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
-    with held(os.open(name, flags, dir_fd=folder)) as below:
-        before: list[str] = []
-        while (some := _some_entries(below)) and some != before:  # an open file may keep its name
-            for each in some:
-                remove_all(each, below)
-            before = some
-    os.rmdir(name, dir_fd=folder)
-
-
-def _some_entries(folder: int) -> list[str]:
-    # Entries are removed only between two readings: else some file systems leave names out.
-    with os.scandir(folder) as found:
-        return [each.name for each in islice(found, _ENTRIES)]

@@ -23,7 +23,7 @@ from pathlib import Path, PosixPath
 from typing import Any
 
 from metspack.errors import ConfigError, SourceError, SourceUnfinishedError, TargetError, check_available
-from metspack.files import held, lock, pwrite, release, remove_all
+from metspack.files import held, lock, pwrite, release
 from metspack.stores import client, ranges
 from metspack.stores.client import StoredObject
 from metspack.stores.urls import StoreUrl, note_mirrors, shown
@@ -177,13 +177,13 @@ def keep(key: str, *, anew: bool) -> None:
             os.close(descriptor)
             return
         if anew:
-            remove_all(place)
+            _remove(place)
             os.close(descriptor)
         else:
             for scheme in os.listdir(_base):
                 for bucket in os.listdir(os.path.join(_base, scheme)):
                     os.makedirs(os.path.join(place, scheme, bucket), _OURS, exist_ok=True)
-            remove_all(_base)
+            _remove(_base)
             os.close(_locks.pop())
             _locks.append(descriptor)
             _use(place)
@@ -216,7 +216,17 @@ def _remove_left(above: str) -> None:
                 flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
                 with suppress(OSError), held(os.open(each.path, flags)) as descriptor:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    remove_all(each.path)
+                    _remove(each.path)
+
+
+def _remove(folder: str) -> None:
+    with os.scandir(folder) as entries:
+        for each in entries:
+            if each.is_dir(follow_symlinks=False):
+                _remove(each.path)
+            else:
+                os.unlink(each.path)
+    os.rmdir(folder)
 
 
 def forget_all() -> None:
@@ -225,7 +235,7 @@ def forget_all() -> None:
         # Some file systems refuse the first call and obey the second.
         for _ in range(0 if _base in _left else 2):
             with suppress(OSError):
-                remove_all(_base)
+                _remove(_base)
         _left.discard(_base)
         release(_locks.pop())
     _use("")
@@ -264,7 +274,7 @@ def relist(folder: StorePath) -> None:
     if not _base or not os.path.isdir(os.path.dirname(place)):
         return  # the folder above was never listed
     with suppress(FileNotFoundError):
-        remove_all(place)
+        _remove(place)
     _listed.difference_update([each for each in _listed if f"{each}/".startswith(f"{place}/")])
     _make_folder(place)
 

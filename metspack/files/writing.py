@@ -9,15 +9,17 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 from metspack.errors import TargetError, hint_of
-from metspack.files import held, journal, lock, pwrite, release, remove_all, threads, write
+from metspack.files import held, journal, lock, pwrite, release, threads, write
 from metspack.files.reading import Closable, chunks, opened_folder
 from metspack.system import LACKING, fcntl, os, syncfs, unholdable
 
@@ -28,6 +30,7 @@ _APPEND = _KEEP | os.O_APPEND
 _PATIENCE = 10.0  # seconds to wait until others unlock a folder
 _LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe may have no reader
 _BUFFER = 1 << 18
+_ENTRIES = 1_000
 _syncfs = cache(syncfs)
 
 ground: ContextVar[Path | None] = ContextVar("ground", default=None)
@@ -337,7 +340,27 @@ def remove_empty(folder: Path) -> None:
 def _remove_at(path: Path) -> None:
     if os.path.lexists(path):
         with _beside(path) as folder:
-            remove_all(path.name, folder)
+            _remove(folder, path.name)
+
+
+def _remove(folder: int, name: str) -> None:
+    """Remove an entry of an open folder, with all in it; of a link only the link."""
+    if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        os.unlink(name, dir_fd=folder)
+        return
+    with held(os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)) as below:
+        before: list[str] = []
+        while (some := _some_entries(below)) and some != before:  # an open file may keep its name
+            for each in some:
+                _remove(below, each)
+            before = some
+    os.rmdir(name, dir_fd=folder)
+
+
+def _some_entries(folder: int) -> list[str]:
+    # Entries are removed only between two readings: else some file systems leave names out.
+    with os.scandir(folder) as found:
+        return [each.name for each in islice(found, _ENTRIES)]
 
 
 class SyncedTogether(_Descriptor):

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from metspack import files, processes
+from metspack import processes
 from metspack.errors import SourceError, TargetError
 from metspack.files import lock, threads, writing
 from metspack.files.journal import unsealed
@@ -291,7 +291,7 @@ def test_a_link_in_place_of_a_folder_is_removed(tmp_path: Path, monkeypatch: pyt
     for name in ("kept", "gone/a"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "file").write_bytes(b"")
-    listed = files._some_entries
+    listed = writing._some_entries
 
     def exchange(folder: int) -> list[str]:
         found = listed(folder)
@@ -300,7 +300,7 @@ def test_a_link_in_place_of_a_folder_is_removed(tmp_path: Path, monkeypatch: pyt
             (tmp_path / "gone" / "a").symlink_to(tmp_path / "kept")
         return found
 
-    monkeypatch.setattr(files, "_some_entries", exchange)
+    monkeypatch.setattr(writing, "_some_entries", exchange)
     writing.remove(tmp_path / "gone")
     assert not (tmp_path / "gone").exists()
     assert (tmp_path / "kept" / "file").exists()
@@ -343,7 +343,7 @@ def test_a_file_that_keeps_its_name_is_an_error(tmp_path: Path, monkeypatch: pyt
 
 
 def test_many_files_are_removed_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_ENTRIES", 2)
+    monkeypatch.setattr(writing, "_ENTRIES", 2)
     for number in range(7):
         (tmp_path / f"gone/{number % 3}").mkdir(parents=True, exist_ok=True)
         (tmp_path / f"gone/{number % 3}/{number}").write_bytes(b"")
