@@ -133,12 +133,10 @@ def _ensure_base() -> str:
         number = os.getpid()
         while True:
             place = os.path.join(os.path.realpath(above), f"metspack-stores-{number}")
-            try:
-                with _on_disk(place):
-                    os.mkdir(place, _OURS)
+            with suppress(FileExistsError), _on_disk(place):
+                os.mkdir(place, _OURS)
                 break
-            except FileExistsError:
-                number += 1
+            number += 1
         descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         atexit.register(forget_all)
@@ -176,10 +174,7 @@ def keep(key: str, *, anew: bool) -> None:
         if not lock(descriptor) or os.fstat(descriptor).st_uid != os.getuid():
             os.close(descriptor)
             return
-        if anew:
-            _remove(place)
-            os.close(descriptor)
-        else:
+        if not anew:
             for scheme in os.listdir(_base):
                 for bucket in os.listdir(os.path.join(_base, scheme)):
                     os.makedirs(os.path.join(place, scheme, bucket), _OURS, exist_ok=True)
@@ -188,6 +183,8 @@ def keep(key: str, *, anew: bool) -> None:
             _locks.append(descriptor)
             _use(place)
             return
+        _remove(place)
+        os.close(descriptor)
     os.rename(_base, place)
     _use(place)
 
