@@ -179,7 +179,8 @@ def statuses(root: Path, folder: tuple[str, ...], names: Sequence[str]) -> Seque
         path = (*folder, names[found.index(None)])
         with _explained(root, path, "file"):
             release(reading.opened(root, path))
-        raise SourceError(f"{root}: {shown('/'.join(path))} was changed while it was read", hint=_AGAIN)
+        where = f"{root}: {shown('/'.join(path))}"
+        raise SourceError(f"{where} was changed while it was read", hint=_AGAIN)
 
 
 @contextmanager
