@@ -243,11 +243,8 @@ def interrupted(folder: Path) -> str | None:
     with suppress(OSError, SourceError), reading.opening(partial, (NAME,)) as descriptor:
         events = run_events(descriptor, 2).events
         if events and events[0].get("command") == IN_PLACE and events[-1]["event"] == PUTTING:
-            return (
-                None
-                if all(os.path.lexists(folder / path) for path, _ in events[-1]["puts"])
-                else partial.name
-            )
+            are_put = (os.path.lexists(folder / path) for path, _ in events[-1]["puts"])
+            return None if all(are_put) else partial.name
     return None
 
 

@@ -56,9 +56,8 @@ class Transaction(Partial, AbstractContextManager["Transaction"]):
             puts = events[0]["puts"]
             listed = {path for path, _ in puts}
             if foreign := sorted(each for each in self._found() if each not in listed):
-                raise journal.strange(
-                    self.root, f"the folder has {foreign[0]!r}, which its journal does not name"
-                )
+                why = f"the folder has {foreign[0]!r}, which its journal does not name"
+                raise journal.strange(self.root, why)
             if not os.path.lexists(self.target / self._last):
                 self._take_back(puts)
         remove_contents(self.root)
