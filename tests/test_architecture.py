@@ -36,9 +36,9 @@ ORDER = (
 
 BUDGETS: Mapping[str, int] = {
     "system": 628,
-    "(foundation)": 2_685,
+    "(foundation)": 2_690,
     "stores": 335,
-    "files": 2_716,
+    "files": 2_720,
     "layouts": 590,
     "containers": 1_801,
     "siard": 1_997,

@@ -22,6 +22,8 @@ _SETTINGS = (
 _Value = str | bytes | int | float | None
 _CACHE = 1024
 _AT_ONCE = (250, 50, 10, 3, 1)  # rows in one statement
+_MADE: set[str] = set()
+"""The schemas used before: only a further database with one of them needs a template in memory."""
 _STOPS: list[BaseException] = []
 """Interruptions in functions of SQL, which SQLite replaces by an OperationalError."""
 
@@ -48,8 +50,11 @@ def create(*statements: str, cache: int = _CACHE, schema: str = "") -> sqlite3.C
     try:
         for setting in (*_SETTINGS, f"PRAGMA cache_size = -{cache}"):
             database.execute(setting)
-        if schema:
+        if schema in _MADE:
             _template(schema).backup(database)
+        elif schema:
+            database.executescript(f"BEGIN;{schema};COMMIT;")
+            _MADE.add(schema)
         for statement in statements:
             database.execute(statement)
     except BaseException:
