@@ -87,7 +87,7 @@ class Underway(Generic[Task, Result]):
         self._moved = moved
         self._pool = pool
         self._pending: deque[Future[Result]] = deque()
-        self._done: deque[Result] = deque()  # which come before those pending
+        self._finished: deque[Result] = deque()  # which come before those pending
         self.is_beside = pool is not None
 
     def submit_more(self) -> None:
@@ -96,7 +96,7 @@ class Underway(Generic[Task, Result]):
             self._submit_tasks(self._pool)
             self._pool.count(self._moved)
             while self._pending and self._pending[0] not in self._pool.waiting:
-                self._done.append(self._pending.popleft().result())  # a future takes more memory
+                self._finished.append(self._pending.popleft().result())  # a future takes more memory
 
     def results(self) -> Generator[Result, None, None]:
         """Yield the results in the order of the tasks, once."""
@@ -105,8 +105,8 @@ class Underway(Generic[Task, Result]):
             return
         with closing(self):
             while True:
-                while self._done:
-                    yield self._done.popleft()
+                while self._finished:
+                    yield self._finished.popleft()
                 # Results wait here until they are taken: a slow reader must not make them pile up.
                 if len(self._pending) <= _WAITING * pool.jobs:
                     self._submit_tasks(pool)
