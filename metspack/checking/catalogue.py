@@ -235,7 +235,7 @@ DEEPEST = 256
 _BATCH = 2_000
 _NEAR = 500
 Row = tuple[Any, ...]
-_CACHE = 2000  # KiB: more would gain no time, as the file is in the system's memory
+_CACHE = 1000  # KiB: more would gain no time, as the file is in the system's memory
 # Lower-case names of the usual characters, which Windows can hold, and which are their folded form.
 _USUAL = b"abcdefghijklmnopqrstuvwxyz0123456789._-/"
 _UNUSUAL = re.compile(rb"\.(?:/|\Z)|(?:\A|/)(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)")

@@ -89,7 +89,7 @@ class PackageIndex(tempdb.Scratch):
         packs: OpenPacks,
         budgets: Budgets,
     ) -> None:
-        super().__init__("BEGIN", cache=2_000, schema=_SCHEMA)
+        super().__init__("BEGIN", cache=1_000, schema=_SCHEMA)
         self._is_searched = False
         self.read_before = lambda _root, _pack: None
         checked = list(dict.fromkeys(each.path for each in packages))
